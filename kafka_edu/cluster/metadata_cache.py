@@ -1,4 +1,4 @@
-"""The whole cluster as one broker knows it. It answers Metadata requests from this cache.
+"""The whole cluster as one broker knows it. The broker answers Metadata requests from this cache.
 
 Kafka: MetadataCache.scala, ZkMetadataCache in 2.8.
 
@@ -6,7 +6,7 @@ Only the controller changes the cache, with UpdateMetadata requests. Each reques
 brokers and the partitions that changed. So every broker can answer a Metadata request by itself.
 Each broker's cache is a little out of date, and clients must cope with that.
 
-The cache is used only in the broker's event loop. A read is O(partitions in the question). An
+The cache is used only in the broker's event loop. A read is O(partitions that the reader wants). An
 update is O(partitions in the request).
 """
 
@@ -55,7 +55,7 @@ class PartitionState(NamedTuple):
 
 
 class MetadataCache:
-    """The content of the latest UpdateMetadata requests about the cluster."""
+    """This broker's knowledge of the cluster, from the controller's UpdateMetadata requests."""
 
     def __init__(self, broker_id: int, trace: Tracer | None = None) -> None:
         self.broker_id = broker_id
@@ -68,7 +68,7 @@ class MetadataCache:
         self.updated_event = 0
         """The number of the latest MetadataUpdated event.
 
-        Operations that waited for it name it as cause.
+        The trace shows this event as the cause of operations that waited for the update.
         """
         if trace:
             trace.on_snapshot(self._snapshot)

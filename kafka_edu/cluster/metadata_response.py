@@ -15,14 +15,15 @@ from kafka_edu.protocol.messages.metadata import (
 from kafka_edu.protocol.types import ZERO_UUID
 
 NOT_ASKED: Final = -0x80000000
-"""The value of the field for authorized operations if the client did not ask for it (KIP-430)."""
+"""The value of the field for authorized operations if the client did not request it (KIP-430)."""
 
 
 def requested_topics(request: MetadataRequest, version: int) -> list[str] | None:
     """Return the requested topic names in the order of the request. None means all topics.
 
-    A name that is requested twice is returned once. A request means all topics by null, or in v0 by
-    an empty list. Raises KafkaException(INVALID_REQUEST) if the request names a topic by its id.
+    A name that is requested twice is returned once. A null list means all topics. In v0 an empty
+    list means all topics. Raises KafkaException(INVALID_REQUEST) if the request names a topic by
+    its id.
     """
     if request.topics is None or (version == 0 and not request.topics):
         return None

@@ -9,10 +9,10 @@ ControllerContext.scala; KIP-455).
 
 An example:
 
-    1,2,3                 at rest, ORS = TRS = RS
+    1,2,3                 no reassignment: ORS = TRS = RS
     1,2,3 → 3,4,5         RS 3,4,5,1,2   AR 4,5   RR 1,2
-    then target 1,2,6     RS 1,2,6,3     AR 6     RR 3
-    or then cancelled     RS 3,1,2       AR -     RR -
+    new target 1,2,6      RS 1,2,6,3     AR 6     RR 3
+    or a cancellation     RS 3,1,2       AR -     RR -
 
 With the new target 1,2,6, brokers 4 and 5 are in no set any more, so they stop at once. After a
 cancellation the origin's replicas are back, but perhaps in another order.
@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 
 class ReplicaAssignment(NamedTuple):
-    """The replicas of one partition, and during a reassignment those that are added and removed."""
+    """The replicas of one partition, and during a reassignment the added and removed replicas."""
 
     replicas: tuple[int, ...]
     adding_replicas: tuple[int, ...] = ()
@@ -73,7 +73,7 @@ class TopicAssignment(NamedTuple):
     ) -> "TopicAssignment":
         """Return the assignment of a new topic. `replicas` is partition → brokers.
 
-        No reassignment is running in it.
+        The result contains no reassignment.
         """
         return cls(
             topic_id,

@@ -62,7 +62,7 @@ class ControllerConfig(NamedTuple):
     """The broker's settings that concern the controller; each field names its key."""
 
     inter_broker_listener_name: str
-    """The name of the listener that brokers use among each other (inter.broker.listener.name)."""
+    """The listener for connections between brokers (inter.broker.listener.name)."""
     control_plane_listener_name: str | None
     """The listener only for the controller's requests, if any (control.plane.listener.name)."""
     unclean_leader_election_enable: bool
@@ -147,9 +147,8 @@ class ActiveController:
 
     async def take_office(self) -> None:
         """Read and watch the whole cluster in ZooKeeper; then update every partition and broker.
-
         (Kafka: onControllerFailover.) Old notifications are deleted without being read, because the
-        controller reads the state that they announce anyway.
+        controller reads the current state anyway.
         """
         context, zk = self.context, self._zk
         version = context.epoch_zk_version
@@ -214,7 +213,7 @@ class ActiveController:
     # Brokers.
 
     async def broker_change(self) -> None:
-        """Compare the brokers in ZooKeeper with the known ones, and react to each difference.
+        """Compare the brokers in ZooKeeper with the known brokers, and react to each difference.
 
         If a known broker has a higher epoch now, it has restarted in the meantime. It is handled as
         a failed broker first, and then as a started one.
@@ -248,8 +247,8 @@ class ActiveController:
     async def broker_modifications(self, broker_id: int) -> None:
         """Send a broker's new listeners to all brokers, and connect to its new address.
 
-        In the context, the broker keeps its known epoch. If its epoch has changed, it has restarted
-        in the meantime, and `broker_change` will find that out.
+        The context keeps the broker's known epoch. A changed epoch means that the broker has
+        restarted in the meantime; `broker_change` handles that.
         """
         broker, known = (
             await self._zk.get_broker(broker_id, watch=True),
@@ -451,7 +450,7 @@ class ActiveController:
         await self._on_new_partition_creation(list(added))
 
     async def _on_new_partition_creation(self, partitions: list[TopicPartition]) -> None:
-        """Take new partitions from NonExistent over New to Online.
+        """Take new partitions from NonExistent through New to Online.
 
         Partitions and replicas change state in turn, because a replica can become New only before
         its partition has a leader.
@@ -505,9 +504,9 @@ class ActiveController:
     async def leader_and_isr_response(
         self, broker_id: int, offline: Iterable[TopicPartition], online: Iterable[TopicPartition]
     ) -> None:
-        """Note which replicas of a broker are on failed disks.
+        """Record which replicas of a broker are on failed disks.
 
-        A replica that was not known to be lost goes offline.
+        Replicas that the controller did not know to be on failed disks go offline.
         """
         known = self.context.replicas_on_offline_dirs.get(broker_id, set())
         found = sorted(set(offline) - known)
@@ -547,7 +546,7 @@ class ActiveController:
     async def preferred_replica_election(self) -> None:
         """Hold the elections listed in /admin/preferred_replica_election, if that znode exists.
 
-        Then delete the znode. It is watched, so that the next request is noticed.
+        Then delete the znode. The controller watches its path, and so notices the next request.
         """
         ordered = await self._zk.get_preferred_replica_election(watch=True)
         if ordered is not None:

@@ -16,7 +16,7 @@ whether this broker's session has created the znode.)
     ("lead", epoch)          → take the office
     ("wait",)                → nothing until the next event
 
-Next: `KafkaController._do_as_told` (kafka_controller.py) performs the operations.
+Next: `KafkaController._carry_out` (kafka_controller.py) performs the operations.
 """
 
 from typing import Final, Protocol
@@ -41,12 +41,14 @@ class Candidate(Protocol):
     def next(self, came: Came) -> Operation | None:
         """Return the next operation after the result `came`.
 
-        None means that this candidate decides nothing more. From then on the controller decides by
-        itself.
+        None means that this candidate makes no more decisions. From then on the controller decides
+        by itself.
         """
 
     def endless(self) -> None:
-        """Note that one event led to MOST_STEPS operations. This candidate is not used any more."""
+        """Record that one event led to MOST_STEPS operations. This candidate is not used any
+        more.
+        """
 
 
 def candidate_of(broker_id: int) -> Candidate | None:

@@ -1,8 +1,8 @@
 """Collects what one controller step must send to the brokers, and sends it in few requests.
 
-(Kafka: ControllerBrokerRequestBatch.) A state machine may change a thousand partitions. For each it
-notes here which brokers must know of the change. At the end every broker gets at most one
-LeaderAndIsr, one UpdateMetadata and two StopReplica requests, instead of a thousand of each.
+(Kafka: ControllerBrokerRequestBatch.) A state machine may change a thousand partitions. For each
+partition it records here which brokers need the change. At the end every broker gets at most one
+LeaderAndIsr, one UpdateMetadata and two StopReplica requests, and not a thousand of each.
 LeaderAndIsr goes to the brokers with replicas. UpdateMetadata goes to every broker, because any
 broker may answer a client's Metadata request.
 
@@ -306,7 +306,7 @@ class ControllerBrokersRequestBatch:
         """Send one StopReplica request; below version 3, send up to two.
 
         From version 3 on, each partition has its own delete flag. In earlier versions a request had
-        one flag for all its partitions, so the partitions to delete need a request of their own.
+        one flag for all its partitions, so the partitions to delete need a separate request.
         """
         if self._stop_replica_version >= 3:
             request = StopReplicaRequest(

@@ -2,10 +2,10 @@
 
 (Kafka: ControllerChannelManager.scala, RequestSendThread.) A broker gets its requests one at a
 time, in the order of the controller's decisions. The next request is sent when the response to the
-last one has come. If a broker does not answer, its task tries again every 100 ms, until the
+last request has come. If a broker does not answer, its task tries again every 100 ms, until the
 broker's znode is gone and `remove_broker` ends the channel. So a living broker gets every decision,
-and a dead broker holds up nobody. The controller itself never waits for a channel: a response
-becomes an event in the controller's queue.
+and a dead broker does not delay the others. The controller itself never waits for a channel: a
+response becomes an event in the controller's queue.
 
 This module has only the tasks and connections. ControllerBrokersRequestBatch decides what is sent,
 and `controller_responses` decides what a response means.

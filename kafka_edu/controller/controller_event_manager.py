@@ -5,10 +5,10 @@ and timers expire at any time. Each of these only puts an event into the queue. 
 processes the events in order of arrival. It finishes one event before it begins the next, also when
 it must wait for ZooKeeper. No other code touches ControllerContext.
 
-As in Kafka, the queue is not bounded, because a dropped watch would be lost for good. The queue
-stays short. A watch fires once, and only the event that the watch caused sets the watch again. So
-most kinds of watch events are in the queue at most once. PartitionModifications may be in it once
-for each topic.
+As in Kafka, the queue is not bounded, because the controller would never learn of a dropped watch.
+The queue stays short. A watch fires once, and only the event that the watch caused sets the watch
+again. So most kinds of watch events are in the queue at most once. PartitionModifications may be in
+it once for each topic.
 
 This module only has the queue and the task; it decides nothing.
 
@@ -59,8 +59,8 @@ class ControllerEventManager:
     def start(self) -> None:
         """Start the event task.
 
-        If a bug ends the task, the event loop's exception handler is called. A controller that
-        lives on but does nothing would be worse than no controller.
+        If a bug ends the task, the event loop's exception handler is called. Otherwise the broker
+        would stay the controller but process no events.
         """
         self._task = asyncio.create_task(self._run(), name="controller-event-task")
         self._task.add_done_callback(_report)

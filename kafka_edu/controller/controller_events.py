@@ -24,14 +24,14 @@ from kafka_edu.zk.zk_data import ReplicaAssignment
 
 
 class Startup(NamedTuple):
-    """This broker has started: it reads /controller, and runs for election if nobody holds it."""
+    """This broker has started: read /controller, and run for election if there is no controller."""
 
 
 class ControllerChange(NamedTuple):
-    """/controller was created or written: this broker resigns if the znode names another one.
+    """/controller was created or written: this broker resigns if the znode names another broker.
 
-    The znode may be gone again when it is read. No other event follows in that case, so this event
-    also leads to an election.
+    The znode may be gone again when this broker reads it. No other event follows in that case, so
+    this event also leads to an election.
     """
 
 
@@ -67,7 +67,7 @@ class BrokerModifications(NamedTuple):
 
 
 class TopicChange(NamedTuple):
-    """The children of /brokers/topics have changed: a topic is new or gone."""
+    """The children of /brokers/topics have changed: a topic was added or deleted."""
 
 
 class PartitionModifications(NamedTuple):
@@ -155,7 +155,7 @@ class ApiPartitionReassignment(NamedTuple):
 class ListPartitionReassignments(NamedTuple):
     """A client requests the list of partitions that are being reassigned.
 
-    Only those in `partitions` are listed; None means all.
+    Only the reassignments of `partitions` are listed; None means all.
     """
 
     partitions: tuple[TopicPartition, ...] | None

@@ -6,7 +6,7 @@ event. It sets the watch again with that read, or just before it, so it misses n
 may cover several changes.
 
 Every broker watches /controller. Only the active controller has the other watches. Before Kafka had
-a controller, all brokers watched all these znodes (`kafka-edu demo watches` counts the cost).
+a controller, all brokers watched all these znodes (`kafka-edu demo watches` shows the cost).
 
 Next: `KafkaController.on_watch` (kafka_controller.py) queues the event.
 """

@@ -10,7 +10,7 @@ brokers watch only /controller.
 
 At an election, /controller_epoch grows by one, in the same multi that creates /controller. From
 then on, every write checks the version of that znode, and every request carries the epoch. So a
-controller that was replaced, but does not know that yet, can do no harm. The new controller reads
+replaced controller that does not know about the new one can do no harm. The new controller reads
 the whole context from ZooKeeper. At a resignation, watches are ignored, channels are closed, and
 the context is thrown away. The first controller of a cluster has epoch 1.
 
@@ -520,7 +520,9 @@ class KafkaController:
     # Election and resignation.
 
     async def _run_for_office(self, came: Came) -> None:
-        """Read /controller, and run for election if nobody holds it; `came` is the reason."""
+        """Read /controller, and run for election if there is no controller. `came` is the
+        reason.
+        """
         if self._candidate is not None:
             if await self._carry_out(self._candidate, came):
                 return
@@ -531,7 +533,8 @@ class KafkaController:
     async def _carry_out(self, candidate: Candidate, came: Came) -> bool:
         """Do each operation that the candidate returns, until it waits or leads.
 
-        Return False if the candidate decides no more; then the controller must decide by itself.
+        Return False if the candidate makes no more decisions. Then the controller must decide by
+        itself.
         """
         for _ in range(MOST_STEPS):
             match candidate.next(came):
@@ -572,7 +575,7 @@ class KafkaController:
     async def _look_at_controller(self) -> None:
         """Read and watch /controller, and resign if it does not name this broker.
 
-        The znode is deleted if no active controller stands behind it (see this module's docstring).
+        The znode is deleted if it belongs to no active controller (see this module's docstring).
         """
         controller_id, owner = await self._zk.watch_controller()
         self._set_active_controller_id(NO_CONTROLLER if controller_id is None else controller_id)

@@ -106,8 +106,8 @@ def elect(
     """Return the new leader, ISR and leader epoch; None if no replica may lead.
 
     The remaining replicas of the ISR keep their order. OfflinePartition removes the dead replicas
-    from the ISR, and ControlledShutdown removes those whose brokers are shutting down. After an
-    unclean election the ISR is the leader alone. Records that only other replicas have are lost.
+    from the ISR, and ControlledShutdown removes the replicas whose brokers are shutting down. After
+    an unclean election the ISR is the leader alone. Records that only other replicas have are lost.
     """
     isr = current.isr
     match strategy:

@@ -5,18 +5,19 @@ was faster, the controller reads that state and decides again. (Kafka: the commo
 doElectLeaderForPartitions, doRemoveReplicasFromIsr and updateLeaderEpoch. They read every znode
 first.)
 
-The context has the states and the versions of their znodes. So the first round decides by the
-context and reads nothing. Each write names the version on which its decision is based. If the znode
-has another version by now, the write is refused.
+The context has the states and the versions of their znodes. So the first round uses the states in
+the context and reads nothing from ZooKeeper. Each write names the version on which its decision is
+based. If the znode has another version by now, the write is refused.
 
-A decision to write nothing has no such check. So the controller trusts that decision only for a
-state that it has just read. For example, a leader may add a follower to the ISR and die before the
-controller has processed the notification. By the context no replica may lead then, although that
-follower may.
+If the controller decides to write nothing, no write checks the version. So the controller accepts
+that decision only if it has just read the state. For example, a leader may add a follower to the
+ISR and die before the controller has processed the notification. According to the context, no
+replica can become leader then. In fact, that follower can.
 
 An example of the cost: a controller takes over 3,000 partitions. Its dead predecessor led 1,000 of
 them and was in every ISR. The controller reads 3,000 states, removes the predecessor from 3,000
-ISRs and holds 1,000 elections: 7,000 requests. With a read before each write it was 11,000.
+ISRs and holds 1,000 elections: 7,000 requests. With a read before each write there would be 11,000
+requests.
 
 Next: the caller (a state machine or PartitionReassignments) puts the result into
 ControllerBrokersRequestBatch (controller_brokers_request_batch.py).
@@ -36,7 +37,7 @@ from kafka_edu.zk.zk_requests import ControllerMovedError
 class UpdateRound(NamedTuple):
     """The result of one round.
 
-    A partition that is in none of these fields comes again in the next round.
+    A partition that is in none of these fields is processed again in the next round.
     """
 
     written: dict[TopicPartition, LeaderIsrAndControllerEpoch]

@@ -3,8 +3,8 @@
 (Kafka: validateReplicas, maybeBuildReassignment, isReassignmentComplete of KafkaController.scala;
 KIP-455.) A request lists the ids of the partition's future brokers, the preferred one first. The
 value None requests to cancel the partition's running reassignment. A new request during a
-reassignment replaces the target. The original replicas stay noted, so that a cancellation can go
-back to them (`ReplicaAssignment.reassign_to`).
+reassignment replaces the target. The original replicas remain recorded, so that a cancellation can
+restore them (`ReplicaAssignment.reassign_to`).
 
 There are two ways to request a move. The API (AlterPartitionReassignments) refuses new brokers that
 are not alive. An order in the znode /admin/reassign_partitions may name dead brokers, and waits
@@ -32,7 +32,7 @@ class ReassignmentResult(NamedTuple):
 
 
 class ReassignmentPlan(NamedTuple):
-    """The reassignments that are accepted, and the errors of those that are refused."""
+    """The reassignments that are accepted, and the errors of the refused reassignments."""
 
     accepted: dict[TopicPartition, ReplicaAssignment]
     refused: dict[TopicPartition, ReassignmentResult]
@@ -102,8 +102,8 @@ def reason_against(
 def missing_replicas(assignment: ReplicaAssignment, isr: Collection[int]) -> tuple[int, ...]:
     """Return the replicas of the reassignment's target that are not in the ISR yet.
 
-    While any are missing, no replica may be removed. The result is empty for a partition that is
-    not being reassigned.
+    While replicas are missing, no replica may be removed. The result is empty for a partition that
+    is not being reassigned.
     """
     return (
         tuple(r for r in assignment.target_replicas if r not in isr)

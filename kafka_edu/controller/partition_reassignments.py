@@ -16,8 +16,8 @@ once:
     B   When the target is in the ISR:
     B1    AR become Online.
     B2    RS = target; AR and RR are empty, in the context.
-    B3    Make sure that the leader is in the target: by election (ReassignPartition)
-          if the leader goes or is dead, else the same leader in a new epoch.
+    B3    Make sure that the leader is in the target: elect a leader (ReassignPartition)
+          if the leader is removed or dead; otherwise keep the leader in a new epoch.
     B4    RR become Offline and leave the ISR.
     B5    RR become DeletionStarted, DeletionSuccessful, NonExistent:
           their brokers delete them, and we do not wait for the responses.
@@ -25,17 +25,17 @@ once:
     B7    Remove the entry from /admin/reassign_partitions; delete the znode with the last one.
     B8    Send the metadata to every broker.
 
-No acknowledged record is lost on the way. No replica is removed before the whole target is in the
-ISR, and each replica of the ISR has every acknowledged record.
+No acknowledged record is lost during a reassignment. No replica is removed before the whole target
+is in the ISR, and each replica of the ISR has every acknowledged record.
 
 The work may be interrupted at any point. The next controller reads AR and RR in the topics' znodes.
-It also reads the order that is still in /admin/reassign_partitions. Below
-inter.broker.protocol.version 2.4 the order is all it finds. Then it begins again with U or A; to do
-a step twice does no harm. When a broker of a target starts, the reassignments to it also begin
-again. A topic that is to be deleted waits until its reassignments end.
+It also reads the order that is still in /admin/reassign_partitions. (Below
+inter.broker.protocol.version 2.4 it finds only the order.) Then it begins again with U or A, and it
+is safe to do a step twice. When a broker of a target starts, the reassignments to that broker also
+begin again. A topic that is to be deleted waits until its reassignments end.
 
 The watch on a state znode fires when a leader changes the ISR. Many watches may fire within a short
-time. Their partitions are noted, and one event processes all of them.
+time. Their partitions are collected, and one event processes all of them.
 
 Next: `ZkReplicaStateMachine.handle_state_changes` (zk_replica_state_machine.py).
 """
@@ -108,14 +108,14 @@ class PartitionReassignments:
     async def resume(self) -> None:
         """Continue the running reassignments; begin those in /admin/reassign_partitions.
 
-        A new controller calls this method at its election. The running ones are in the topics'
-        znodes.
+        A new controller calls this method at its election. The running reassignments are in the
+        topics' znodes.
         """
         await self._reassign(self._running(), "controller")
         await self.order()
 
     async def brokers_started(self, broker_ids: Iterable[int]) -> None:
-        """Begin the reassignments again that wait for one of these brokers.
+        """Begin again the reassignments that wait for one of these brokers.
 
         A broker that was dead may never have received the request to create its new replicas.
         """
@@ -163,10 +163,10 @@ class PartitionReassignments:
         return {tp: plan.refused.get(tp, ReassignmentResult(Errors.NONE)) for tp in wanted}
 
     def note_isr_change(self, tp: TopicPartition) -> bool:
-        """Note that the watch of a partition's state znode has fired.
+        """Record that the watch of a partition's state znode has fired.
 
-        Returns whether the caller must queue an event: only for the first note since the last
-        `isr_changed`.
+        Returns whether the caller must queue an event. That is true only for the first call since
+        the last `isr_changed`.
         """
         first = not self._isr_changes
         self._isr_changes[tp] = None
@@ -175,7 +175,7 @@ class PartitionReassignments:
     async def isr_changed(self, partitions: Iterable[TopicPartition] = ()) -> None:
         """Complete each reassignment whose whole target is in the ISR now.
 
-        It checks `partitions`, and the partitions that were noted with `note_isr_change`.
+        The method checks `partitions`, and the partitions recorded by `note_isr_change`.
         """
         changed = dict.fromkeys([*self._isr_changes, *partitions])
         self._isr_changes.clear()
@@ -268,7 +268,7 @@ class PartitionReassignments:
         return there
 
     async def _in_sync(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions whose whole target is in the ISR, by the state in ZooKeeper.
+        """Return the partitions whose whole target is in the ISR, according to ZooKeeper.
 
         The state znode of each partition is also watched for its next change.
         """
@@ -477,9 +477,10 @@ class PartitionReassignments:
                     )
 
     async def _shrink_order(self, done: Callable[[TopicPartition, tuple[int, ...]], bool]) -> None:
-        """Do phase B7: remove the entries from the znode for which `done` returns true.
+        """Do phase B7: remove the entries for which `done` returns true.
 
-        The znode is /admin/reassign_partitions. All changes of it are made by this method.
+        The entries are in the znode /admin/reassign_partitions. Only this method changes that
+        znode.
         """
         left = await self._zk.remove_from_partition_reassignment(
             done, self._context.epoch_zk_version

@@ -28,8 +28,8 @@ from kafka_edu.common.errors import Errors, KafkaException
 MAX_NEW_PARTITIONS: Final = 10_000
 """The maximum number of partitions that are created at once.
 
-The number in a client's request has four bytes, so it may be up to two thousand million. So many
-partitions would take all memory. Kafka has the same limit since KRaft.
+A client's request may contain any number up to two thousand million (four bytes). That number of
+partitions would use up all memory. Kafka has the same limit since KRaft.
 """
 
 

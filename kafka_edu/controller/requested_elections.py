@@ -122,7 +122,7 @@ def _is_needed(context: ControllerContext, tp: TopicPartition, election_type: El
 
 
 class LeaderImbalance(NamedTuple):
-    """The number of partitions that a broker should lead by preference, and how many of them other
+    """The number of partitions whose preferred leader is this broker, and how many of them other
     brokers lead.
 
     `preferred` counts the partitions whose preferred replica is on the broker. `elsewhere` counts

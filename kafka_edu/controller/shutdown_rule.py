@@ -63,7 +63,9 @@ class ShutdownRule:
         return led, followed
 
     def remaining(self, broker_id: int, partitions: Iterable[Concerned]) -> list[TopicPartition]:
-        """Return the partitions that the broker leads although others could. O(partitions)."""
+        """Return the partitions that the broker leads although others could lead them.
+        O(partitions).
+        """
         return [one.partition for one in partitions if _can_move(one) and one.leader == broker_id]
 
 

@@ -9,10 +9,11 @@ to delete a topic. The event task then does these steps:
    sent to their brokers. The deletion has *started*.
 3. Each broker's response moves its replicas to DeletionSuccessful or DeletionIneligible. A replica
    on a dead broker becomes DeletionIneligible at once.
-4. When all replicas are DeletionSuccessful, the topic's znodes are deleted, and last the order. The
-   deletion is *complete*. If a replica is DeletionIneligible, the topic is *ineligible* and waits.
+4. When all replicas are DeletionSuccessful, the topic's znodes are deleted, and finally the order.
+   The deletion is *complete*. If a replica is DeletionIneligible, the topic is *ineligible* and
+   waits.
    When the replica's broker comes back, or the topic's reassignment ends, the ineligible replicas
-   become Offline, and the deletion goes on with step 2.
+   become Offline, and the deletion continues with step 2.
 
 With delete.topic.enable=false the orders are removed, and nothing is deleted.
 
@@ -112,7 +113,9 @@ class TopicDeletionManager:
     async def fail_replica_deletion(
         self, replicas: Iterable[PartitionAndReplica], reason: str
     ) -> None:
-        """Note that these replicas could not be deleted; the deletion of their topics must wait."""
+        """Record that these replicas could not be deleted. The deletion of their topics must
+        wait.
+        """
         failed = [
             r
             for r in replicas
@@ -126,7 +129,7 @@ class TopicDeletionManager:
             await self.resume_deletions()
 
     async def complete_replica_deletion(self, replicas: Iterable[PartitionAndReplica]) -> None:
-        """Note that these replicas are deleted, and continue the deletion of their topics."""
+        """Record that these replicas are deleted, and continue the deletion of their topics."""
         deleted = [
             r
             for r in replicas

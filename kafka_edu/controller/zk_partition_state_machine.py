@@ -109,7 +109,7 @@ class ZkPartitionStateMachine:
         *,
         allow_unclean: bool = False,
     ) -> list[TopicPartition]:
-        """Take `partitions` to the state `target`; return those that reached it.
+        """Take `partitions` to the state `target`; return the partitions that reached it.
 
         `strategy` is used for partitions that become Online and have had a leader before. With
         `allow_unclean`, a replica outside the ISR may be elected, also if the topic's config
@@ -274,7 +274,7 @@ class ZkPartitionStateMachine:
     ) -> frozenset[str]:
         """Return the topics that need an unclean election and allow it.
 
-        The topic's own config decides, or else the broker's setting (KIP-106).
+        The topic's own config decides. Without one, the broker's setting decides (KIP-106).
         """
         needy = {tp.topic for tp, state in states.items() if not set(state.isr) & set(live[tp])}
         default = "true" if self._unclean_leader_election_enable() else "false"
@@ -294,9 +294,9 @@ class ZkPartitionStateMachine:
         live: tuple[int, ...],
         unclean_allowed: bool,
     ) -> None:
-        """Note the new leader of a partition in the context, and emit the event.
+        """Record the new leader of a partition in the context, and emit the event.
 
-        The leader is already written to ZooKeeper. Every new leader is noted by this method.
+        The leader is already written to ZooKeeper. Every new leader is recorded by this method.
         """
         self._context.put_partition_leadership_info(tp, state)
         leader, leader_epoch, isr, zk_version = state.leader_and_isr

@@ -240,7 +240,7 @@ class ZkReplicaStateMachine:
 def _without(broker_id: int, state: LeaderAndIsr) -> LeaderAndIsr:
     """Return `state` after the broker is removed from its ISR and from its leadership.
 
-    If the broker is the last one in the ISR, it stays in the ISR.
+    If the broker is the last member of the ISR, it stays in the ISR.
     """
     leader = NO_LEADER if state.leader == broker_id else state.leader
     return state.with_leader(

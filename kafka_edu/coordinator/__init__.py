@@ -1,4 +1,4 @@
 """Brokers coordinate clients: consumer groups (`group`) and transactions (spec O1, O2).
 
-Groups and transactions have an internal topic each.
+Groups and transactions each have one internal topic.
 """

@@ -3,7 +3,7 @@
 (Kafka: CoordinatorType in FindCoordinatorRequest.java, partitionFor in GroupMetadataManager.scala.)
 A group or a transactional id belongs to one partition of an internal topic, by the hash of its
 name. The leader of that partition is its coordinator. So coordinators are spread over the brokers,
-elected and moved together with partition leaders. They need no election of their own.
+elected and moved together with partition leaders. They need no separate election.
 """
 
 from collections.abc import Mapping

@@ -51,7 +51,7 @@ async def load_log(
                 offset = header.next_offset
         if (
             offset == before
-        ):  # the rest of the log holds no batch: compaction may have removed the last ones
+        ):  # the rest of the log holds no batch: compaction may have removed the last batches
             return True
         await time.sleep(0)
     return False

@@ -1,6 +1,6 @@
-"""Find the partitions about which a learner's code decides: those of topics made for labs.
+"""Find the partitions about which a learner's code decides: partitions of topics made for labs.
 
-Each event of a partition costs one call of the learner's code, and the broker's loop waits for that
+Each event of a partition needs one call of the learner's code, and the broker's loop waits for that
 call. So all other topics keep the shipped conditions.
 """
 

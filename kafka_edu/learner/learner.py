@@ -52,7 +52,8 @@ KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 
 
 class LearnerFailure(Exception):
-    """The learner's code raised, did not return, ended its process, or gave an invalid answer.
+    """The learner's code raised an exception, did not return, ended its process, or gave an invalid
+    answer.
 
     A `line` or `column` of 0 means unknown. Columns count from 1.
     """
@@ -135,12 +136,12 @@ class LearnerObject:
     def __del__(self) -> None:
         """Let the learner's process drop the object too.
 
-        A broker makes one for each waiting request.
+        A broker makes one object for each waiting request.
         """
         self._learner.forget(self._process, self._number)
 
     def call(self, method: str, *arguments: object) -> object:
-        """Call a method and return its answer, with tuples in place of lists.
+        """Call a method and return its answer, with tuples instead of lists.
 
         Raises LearnerFailure.
         """
@@ -172,7 +173,7 @@ def folder_for_everybody() -> Path | None:
 class Learner:
     """Runs a learner's file in a process.
 
-    If the process was ended, the next `make` starts a new one.
+    If the process was ended, the next `make` starts a new process.
 
     The process works in a separate folder, which is removed when the process ends. It can read that
     folder, the learner's file and Python's library, and no other file (`learner_wall`).
@@ -271,7 +272,7 @@ class Learner:
         return LearnerObject(self, process, number)
 
     def run(self, *arguments: object) -> object:
-        """Call the learner's function and return its answer, with tuples in place of lists.
+        """Call the learner's function and return its answer, with tuples instead of lists.
 
         Raises LearnerFailure.
         """
@@ -292,7 +293,7 @@ class Learner:
         return number
 
     def forget(self, process: "subprocess.Popen[bytes]", number: int) -> None:
-        """Note that an object of this process is no longer used. O(1)."""
+        """Record that an object of this process is no longer used. O(1)."""
         if process is self._process:
             self._gone.append(number)
 
@@ -414,7 +415,7 @@ def _number(value: object) -> int:
 
 
 def _how_it_ended(code: int) -> str:
-    """Return in brackets how a process ended. Empty if `close` killed it."""
+    """Return, in brackets, how a process ended. Empty if `close` killed it."""
     if code == -signal.SIGKILL:
         return ""
     number = -code if code < 0 else code - 128

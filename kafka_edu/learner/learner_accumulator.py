@@ -4,9 +4,9 @@ The shipped accumulator keeps the batches and their memory. It gives the learner
 numbers, and takes out the batches that the answer names. The partitions of a producer are numbered
 from 0, in the order in which they got their first batch.
 
-A wrong answer is carried out if it is possible: a batch then waits too long, is sent half empty, or
-is sent again at once. It is an error of the learner if an answer names a partition that has no
-batch, or names no partition although a batch must be sent. The shipped rules then go on.
+A wrong answer is used if possible: a batch then waits too long, is sent half empty, or is sent
+again at once. It is an error in the learner's code if an answer names a partition that has no
+batch, or names no partition although a batch must be sent. The shipped rules then take over.
 """
 
 from collections.abc import Callable, Iterable

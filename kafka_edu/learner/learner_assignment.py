@@ -1,8 +1,8 @@
 """A learner's assignor in a live consumer that leads a group.
 
-Each partition has to have exactly one member. If one has two members or none, that is an error of
-the learner, and the message names the partition. The shipped assignor then divides in its place. A
-division that is complete, but not the best one, is used.
+Each partition has to have exactly one member. If a partition has two members or none, that is an
+error in the learner's code, and the message names the partition. The shipped assignor then makes
+the assignment. An assignment that is complete, but not the best one, is used.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class LearnerAssignor:
         partitions_per_topic: Mapping[str, int],
         subscriptions: Mapping[str, MemberSubscription],
     ) -> Assignment:
-        """Return the learner's assignment, or the shipped one if that is not possible."""
+        """Return the learner's assignment, or the shipped assignment if that is not possible."""
         if not self.code.retired and self.can_ask(subscriptions):
             try:
                 assignment = self.ask(partitions_per_topic, subscriptions)
@@ -38,7 +38,7 @@ class LearnerAssignor:
         return ASSIGNORS[self.name](partitions_per_topic, subscriptions)
 
     def can_ask(self, subscriptions: Mapping[str, MemberSubscription]) -> bool:
-        """Return whether the learner's task has such a group."""
+        """Return whether the exercise includes groups with these subscriptions."""
         return True
 
     def ask(
@@ -56,8 +56,8 @@ def check_assignment(
     subscriptions: Mapping[str, MemberSubscription],
     assignment: Assignment,
 ) -> None:
-    """Raise LearnerError, with the first partition that has two members, or none, or a member that
-    does not read its topic. O(partitions).
+    """Raise LearnerError if a partition has two members, none, or a member that does not read its
+    topic. The message names the first such partition. O(partitions).
     """
     owners: dict[TopicPartition, str] = {}
     for member, partitions in assignment.items():

@@ -2,11 +2,11 @@
 
 The shipped accumulator divides the batches, and the shipped batch calls the callbacks. The learner
 sees only numbers. Each record with a callback gets a number in its producer, in the order in which
-the batches have their first end or division.
+their batches first end or are divided.
 
-A wrong answer is carried out: a callback is then never called, or twice, or with another offset. A
-record that the producer does not know is an error of the learner, and so is a place below 0. The
-shipped rules then go on: they have kept the callbacks of each batch all the time.
+A wrong answer is used: a callback is then never called, or twice, or with another offset. It is an
+error in the learner's code if an answer names a record that the producer does not know, or a place
+below 0. The shipped rules then take over, because they have kept the callbacks of each batch too.
 """
 
 from collections.abc import Callable

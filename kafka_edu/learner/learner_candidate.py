@@ -1,7 +1,7 @@
 """Exercise 05-1 in a live broker: a learner's Candidate decides how to become the controller.
 
-The broker carries out a wrong answer if it is possible: if a candidate waits where it should try to
-be elected, the cluster has no controller. It is an error of the learner if an answer is no
+The broker uses a wrong answer if possible: if a candidate waits when it should try to be elected,
+the cluster has no controller. It is an error in the learner's code if an answer is not an
 operation, if the candidate becomes controller without an election, or if the steps never end. After
 such an error the broker's own election decides, because the learner's code no longer knows what has
 happened.
@@ -35,7 +35,9 @@ class LearnerCandidate:
         self._part = LearnerPart(code, broker_id)
 
     def next(self, came: Came) -> Operation | None:
-        """Return the learner's next operation. Return None after the first error of the learner."""
+        """Return the learner's next operation. Return None after the first error in the learner's
+        code.
+        """
         if self._part.is_out:
             return None
         try:
@@ -45,7 +47,7 @@ class LearnerCandidate:
             return None
 
     def endless(self) -> None:
-        """Report an error of the learner: its steps never end."""
+        """Report an error in the learner's code: its steps never end."""
         self._part.fail(self._code.blame(f"after {MOST_STEPS} operations it still does not wait"))
 
     def _checked(self, came: Came, operation: object) -> Operation:

@@ -2,8 +2,8 @@
 
 A pass over a log of the labs runs in a thread of the broker, not in a separate process, because the
 learner's process belongs to the broker. The shipped cleaner reads and writes the segments, and
-follows the transactions. A wrong answer is carried out: keys are lost, or the log stays large. It
-is an error of the learner if an answer names records that were not in the question. The shipped
+follows the transactions. A wrong answer is used: keys are lost, or the log stays large. It is an
+error in the learner's code if an answer names records that were not in the question. The shipped
 code then does the rest of the pass.
 """
 
@@ -57,7 +57,7 @@ def plain_rows(rows: RecordRows) -> list[Row]:
 
 
 class LearnerCleaner(Cleaner):
-    """One cleaning pass. The learner's object notes keys and decides which records stay."""
+    """One cleaning pass. The learner's object records keys and decides which records stay."""
 
     def __init__(self, code: LearnerCode, job: CleanJob, file_system: FileSystem) -> None:
         super().__init__(job, file_system, no_throttle)
@@ -127,7 +127,7 @@ class LearnerCleaner(Cleaner):
 def _fate_of(rows: RecordRows, ours: Fate, stays: Bools) -> Fate:
     """Return the fate of each record after `stays` was decided.
 
-    Where the shipped cleaner decides otherwise, the reason is a likely one.
+    If the shipped cleaner would decide differently, the reason is only a guess.
     """
     gone = ~stays
     superseded = gone & rows.has_key & (ours.superseded | rows.has_value)

@@ -1,8 +1,8 @@
 """Exercise 08-4 in a live proxy: a learner's Coordinators say which broker coordinates a group.
 
 A wrong answer is sent if it names a broker of the cluster. The client then gets NOT_COORDINATOR
-from that broker. If the cluster does not have the named broker, that is an error of the learner,
-and the shipped code answers.
+from that broker. If the cluster does not have the named broker, that is an error in the learner's
+code, and the shipped code answers.
 """
 
 from collections.abc import Callable, Collection, Sequence

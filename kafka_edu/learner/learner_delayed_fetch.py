@@ -1,7 +1,7 @@
 """Exercise 03-3 in a live broker: a learner's DelayedFetch decides when a fetch completes.
 
 The learner's code decides only about consumers of the labs' topics. Followers are left out: their
-fetches name partitions of many topics, and each appended record would cost a call.
+fetches name partitions of many topics, and each appended record would need a call.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,10 +36,10 @@ CASES: Final = {
 class LearnerDelayedFetch(DelayedFetch):
     """A fetch that completes when the learner's code says so.
 
-    The broker carries out a wrong answer if it is possible: then the consumer gets its response too
-    early, or waits for fetch.max.wait.ms. It is an error of the learner if an answer is no case, or
-    names another partition. The shipped condition then decides. The time-out is always the shipped
-    one.
+    The broker uses a wrong answer if possible: then the consumer gets its response too early, or
+    waits for fetch.max.wait.ms. It is an error in the learner's code if an answer is not a case, or
+    names another partition. The shipped condition then decides. The time-out is always handled by
+    the shipped code.
     """
 
     __slots__ = ("_code", "_learner", "_shown")

@@ -2,10 +2,10 @@
 partition: ask the leader for the end of an epoch, fetch, wait, or stop until the next order of the
 controller.
 
-The broker sends the requests, truncates and appends. A wrong answer is carried out if it is
-possible: a log is then cut at a wrong offset, or a partition waits too long or not at all. An
-answer that cannot be carried out is an error of the learner. The shipped fetcher then begins again
-with all partitions of that leader, because the learner's object no longer knows what has happened.
+The broker sends the requests, truncates and appends. A wrong answer is used if possible: a log is
+then cut at a wrong offset, or a partition waits too long or not at all. An answer that cannot be
+used is an error in the learner's code. The shipped fetcher then begins again with all partitions of
+that leader, because the learner's object no longer knows what has happened.
 
 The learner's code decides only about topics whose names begin with `lab-`. Their partitions use
 OffsetsForLeaderEpoch even where the fetch itself would carry the epoch (KIP-595).
@@ -93,7 +93,9 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         return super().fetch_request(now_ms)
 
     def _take_over(self) -> None:
-        """Begin again with all partitions by the shipped rules, after an error of the learner."""
+        """Begin again with all partitions and the shipped rules, after an error in the learner's
+        code.
+        """
         theirs, self._theirs = self._theirs, {}
         for tp in theirs.values():
             super().add(self._states[tp].partition)
@@ -107,7 +109,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
             self._set(tp, operation)
 
     def _learners_plan(self) -> dict[TopicPartition, Operation] | None:
-        """Return the plan of the learner's code; None after an error of the learner."""
+        """Return the plan of the learner's code; None after an error in the learner's code."""
         now_ms = self._now_ms
         try:
             answer = self._part.ask("plan", now_ms)
@@ -223,7 +225,9 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         super()._delay(tp, state, error, now_ms)
 
     def _error(self, tp: TopicPartition, error: Errors) -> Operation | None:
-        """Return the learner's operation after an error; None after an error of the learner."""
+        """Return the learner's operation after an error; None after an error in the learner's
+        code.
+        """
         arguments = (str(tp), error.name, self._now_ms)
         try:
             match self._part.ask("error", *arguments):
@@ -275,7 +279,7 @@ class LearnerReplicaFetcher(ReplicaFetcher):
         self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int
     ) -> Operation | None:
         """Return the learner's operation for a log whose end the leader refuses; None after an
-        error of the learner.
+        error in the learner's code.
         """
         leo = state.partition.local_log().log_end_offset
         arguments = (str(tp), leo, leader_start_offset, self._leader_end_offset)

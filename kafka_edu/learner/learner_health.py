@@ -2,8 +2,8 @@
 
 A target is an address behind the proxy. A wrong state is used: a target that is Down too early gets
 no clients although it answers, and a target that stays Up too long gets clients although it does
-not answer. If an answer is no state, that is an error of the learner. The shipped code then goes
-on, with all results seen so far.
+not answer. If an answer is not a state, that is an error in the learner's code. The shipped code
+then takes over, with all results seen so far.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,9 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
 class LearnerHealth(Health):
-    """Calls the learner's object. The shipped one gets the same calls, so that it can take over."""
+    """Calls the learner's object. The shipped object gets the same calls, so that it can take
+    over.
+    """
 
     def __init__(
         self, code: LearnerCode, down_after: int = DOWN_AFTER, up_after: int = UP_AFTER

@@ -1,9 +1,9 @@
 """Exercise 10-1 in a live broker: a learner's HighWatermark moves the high watermarks.
 
-It is called for topics whose names begin with `lab-`. A wrong answer is carried out if it lies
-inside the log: records are then acknowledged and read too late, or before every member of the ISR
-has them. It is an error of the learner if an answer lies outside the log, or if a leader's high
-watermark would fall. The shipped rule then answers.
+The learner's code is called for topics whose names begin with `lab-`. A wrong answer is used if it
+lies inside the log: records are then acknowledged and read too late, or before every member of the
+ISR has them. It is an error in the learner's code if an answer lies outside the log, or if a
+leader's high watermark would fall. The shipped rule then answers.
 """
 
 from collections.abc import Callable, Collection, Iterable

@@ -51,7 +51,7 @@ NO_JAIL: Final = 97
 NAMESPACES: Final = "namespaces"
 USER: Final = "user"
 FOLDER_BYTES: Final = 16 << 20
-#: The limits of one submission for the whole grade, besides the limit of processor time.
+#: The limits of one submission for the whole grade, in addition to processor time.
 LIMITS: Final = (
     (resource.RLIMIT_AS, 512 << 20),
     (resource.RLIMIT_FSIZE, 4 << 20),
@@ -133,7 +133,7 @@ def raise_loopback() -> None:
 
 
 def enter_new_root(top: str, file: str, uid: int) -> str:
-    """Replace the file system by a new one. Return the path of the learner's file in it."""
+    """Replace the file system with a new one. Return the path of the learner's file in it."""
     root = begin_root(top, FOLDER_BYTES)
     bind_library(root)
     return finish_root(top, root, file, uid)

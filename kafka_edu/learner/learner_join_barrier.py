@@ -1,9 +1,9 @@
 """Exercise 13-3 in a live broker: a learner's JoinBarrier decides how long a rebalance waits.
 
-A wrong decision is carried out: a barrier that opens too early costs members their place, and one
-that opens too late makes the group wait. If it would wait beyond the longest rebalance time-out, or
-removes a member that has joined, that is an error of the learner. The shipped rules then go on with
-the same rebalance.
+A wrong decision is used: if the barrier opens too early, members lose their place; if it opens too
+late, the group waits. It is an error in the learner's code if the barrier waits beyond the longest
+rebalance time-out, or removes a member that has joined. The shipped rules then take over in the
+same rebalance.
 """
 
 from collections.abc import Callable
@@ -92,7 +92,7 @@ class _Rebalance:
                 )
 
     def ask(self) -> int | None:
-        """Return what `look` returns. After an error of the learner, `failed` is True."""
+        """Return what `look` returns. After an error in the learner's code, `failed` is True."""
         if not self.failed:
             try:
                 return self.look()

@@ -1,8 +1,8 @@
 """Exercise 07-1 in a live broker: a learner's rule elects leaders, if the broker is the controller.
 
 The rule is called for every partition of an election. It gets the strategy, the assigned replicas,
-the ISR, the live brokers, and the brokers that are shutting down. A wrong answer is carried out if
-it is possible, so that its effect can be seen.
+the ISR, the live brokers, and the brokers that are shutting down. A wrong answer is used if
+possible, so that its effect can be seen.
 """
 
 from collections.abc import Collection, Sequence
@@ -66,7 +66,7 @@ class LearnerElections:
     def _checked(
         self, answer: object, assignment: Sequence[int], arguments: str
     ) -> tuple[int, tuple[int, ...]] | None:
-        """Return the leader and the ISR from an answer that can be carried out.
+        """Return the leader and the ISR from an answer that can be used.
 
         Raises LearnerError.
         """

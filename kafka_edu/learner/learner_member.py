@@ -1,8 +1,8 @@
 """Exercise 13-4 in a live consumer: a learner's Member says when to send heartbeats and commits.
 
-Each event has one right next state. Another one is an error of the learner, and the shipped
-membership goes on with this consumer. What the member may do is carried out: without heartbeats it
-loses its place in the group.
+Each event has one right next state. Any other state is an error in the learner's code, and the
+shipped membership takes over for this consumer. The learner's code also says what the member may
+do, and the consumer obeys: if it may not send heartbeats, it loses its place in the group.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,9 +1,9 @@
 """Exercise 08-5 in a live proxy: a learner's Layout orders the fields of Metadata responses.
 
 It does so for the versions 0 to 8. An answer with a field too few or too many is sent, and the
-client then reads one field as another. If a name is no field of that part, that is an error of the
-learner, and the shipped code answers. From version 9 on the format is different (KIP-482), and the
-shipped code answers.
+client then reads one field as another. If a name is not a field of that part, that is an error in
+the learner's code, and the shipped code answers. From version 9 on the format is different
+(KIP-482), and the shipped code answers.
 """
 
 from collections.abc import Callable, Mapping

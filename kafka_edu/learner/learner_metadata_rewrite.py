@@ -1,7 +1,7 @@
 """Exercise 08-1 in a live proxy: a learner's Rewrite makes the topics of each Metadata response.
 
-A wrong answer is sent, and the client then connects to the wrong brokers. If an answer is no list
-of topics, that is an error of the learner, and the shipped code answers.
+A wrong answer is sent, and the client then connects to the wrong brokers. If an answer is not a
+list of topics, that is an error in the learner's code, and the shipped code answers.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -39,7 +39,7 @@ class LearnerPart:
         return self._code.ask(self._learner, method, *arguments)
 
     def tell(self, method: str, *arguments: object) -> None:
-        """Call a method that returns no answer, unless the object is out. An error is reported."""
+        """Call a method that returns no answer, unless the shipped code decides. Report errors."""
         if self.is_out:
             return
         try:
@@ -48,14 +48,14 @@ class LearnerPart:
             self.fail(error)
 
     def fail(self, error: LearnerError) -> None:
-        """Report an error of the learner, and do not call the object again."""
+        """Report an error in the learner's code, and never call the learner's object again."""
         self._given_up = True
         self._code.failed(error)
 
     def blame(
         self, method: str, arguments: tuple[object, ...], answer: object, expected: str
     ) -> LearnerError:
-        """Return the error of an answer that cannot be carried out. A long answer is cut off."""
+        """Return the error of an answer that cannot be used. A long answer is cut off."""
         words = ", ".join(map(repr, arguments))
         shown = f"{answer!r:.{SHOWN}}"
         return self._code.blame(f"{method}({words}) answered {shown}; expected {expected}")

@@ -1,7 +1,8 @@
 """Exercise 12-2 in a live producer: a learner's Partitioner is the producer's DefaultPartitioner.
 
 A wrong partition is used: records of one key may then be in several partitions. If the topic does
-not have the partition, that is an error of the learner. The shipped partitioner then goes on.
+not have the partition, that is an error in the learner's code. The shipped partitioner then takes
+over.
 """
 
 import random

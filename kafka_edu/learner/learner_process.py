@@ -68,7 +68,7 @@ Imports may take longer than a call.
 
 
 class _TimeIsUp(BaseException):
-    """Stops an endless loop. It is no Exception, so that `except Exception` does not catch it."""
+    """Stops an endless loop. It is not an Exception, so `except Exception` does not catch it."""
 
 
 @contextmanager

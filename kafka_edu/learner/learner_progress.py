@@ -1,8 +1,9 @@
 """Exercise 14-1 in a live consumer: a learner's Commits says which offsets the program commits.
 
-The learner sees partitions as texts. A wrong offset is committed: records are then lost, or come
-again. An answer that is no dict from a partition of this consumer to an offset is an error of the
-learner. The shipped class then goes on: it got the same calls, and knows what was committed.
+The learner sees partitions as texts. A wrong offset is committed: records are then lost, or read
+again. An answer that is not a dict from a partition of this consumer to an offset is an error in
+the learner's code. The shipped class then takes over. It got the same calls, so its state is
+complete.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,9 +22,11 @@ class LearnerProgress(RecordProgress):
         super().__init__(commit_interval_ms)
         self._part = LearnerPart(code, int(commit_interval_ms))
         self._mine: dict[str, TopicPartition] = {}
-        """The partitions that the consumer has, by the text that the learner knows."""
+        """The text that the learner knows → the partition, for each partition of the consumer."""
         self._asked_for_answer = False
-        """Whether the learner has a commit in flight, which ours may not have."""
+        """Whether the learner's object has a commit in flight. The shipped object may have none
+        then.
+        """
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
         taken = list(partitions)
@@ -79,7 +82,9 @@ class LearnerProgress(RecordProgress):
         method: str,
         argument: object,
     ) -> dict[TopicPartition, int]:
-        """Return the learner's offsets, or ours after an error of the learner."""
+        """Return the learner's offsets, or the shipped ones after an error in the learner's
+        code.
+        """
         if self._part.is_out:
             return ours
         try:

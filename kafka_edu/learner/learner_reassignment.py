@@ -1,10 +1,10 @@
 """Exercise 04-3 in a live broker: a learner's Reassignment decides the steps of a reassignment.
 
 It decides which brokers take part, how long the reassignment waits, and in which order its steps
-are done. It is called for the labs' topics only. The controller does what it says, if that is
-possible: a reassignment that stops an old replica too early has fewer copies for a time. It is an
-error of the learner if sets are no assignment, if a step does not exist, or if the steps never end.
-The shipped code then finishes the reassignment.
+are done. The learner's code is called for the labs' topics only. The controller follows its answer
+if possible: if a reassignment stops an old replica too early, the partition has fewer copies for a
+time. It is an error in the learner's code if the sets are not a valid assignment, if a step does
+not exist, or if the steps never end. The shipped code then finishes the reassignment.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,7 +74,7 @@ class LearnerReassignments(PartitionReassignments):
             return assignment
 
     def _checked_sets(self, sets: object) -> ReplicaAssignment:
-        """Return the learner's sets as an assignment. Raises LearnerError if they are none."""
+        """Return the learner's sets as an assignment. Raises LearnerError if they are not valid."""
         match sets:
             case (tuple(replicas), tuple(adding), tuple(removing)):
                 every = (*replicas, *adding, *removing)
@@ -85,7 +85,9 @@ class LearnerReassignments(PartitionReassignments):
         raise self._code.blame(f"sets() answered {sets!r}, which is no assignment")
 
     async def _in_sync(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions that need not wait any longer, by the learner's next step."""
+        """Return the partitions that need not wait any longer, according to the learner's next
+        step.
+        """
         ours = await super()._in_sync(partitions)
         found = []
         for tp in partitions:
@@ -104,7 +106,7 @@ class LearnerReassignments(PartitionReassignments):
     async def _steps(self, tp: TopicPartition) -> bool:
         """Do the learner's steps until the reassignment waits or is written.
 
-        Return False after an error of the learner.
+        Return False after an error in the learner's code.
         """
         assignment = self._context.partition_full_replica_assignment(tp)
         target = ReplicaAssignment(assignment.target_replicas)

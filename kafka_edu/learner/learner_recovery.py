@@ -2,7 +2,7 @@
 
 It also decides which segments a starting broker reads again. Worker threads call it while logs are
 opened, and the broker's loop calls it after each flush. A wrong point is used if it lies inside the
-log. A point outside the log, and a segment that does not exist, are errors of the learner.
+log. A point outside the log, and a segment that does not exist, are errors in the learner's code.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,11 +1,11 @@
 """Exercise 04-2 in a live broker: a learner's RequestBatch decides which requests are sent.
 
-The requests are those of the controller. The learner's code decides which broker gets which request
-and in which order. The shipped batch collects the controller's notes as always, with all data that
-Kafka's requests need. At the end of a step the learner's batch gets the notes and says which
-requests to send. A request that it forgets is not sent: the broker then does not learn of a new
-leader. It is an error of the learner if a request goes to a broker that is not alive, or was not
-noted for that broker. The shipped code then sends the requests.
+The learner's code decides which broker gets which request of the controller, and in which order.
+The shipped batch collects the controller's notes as always, with all data that Kafka's requests
+need. At the end of a step the learner's batch gets the notes and says which requests to send. A
+request that it forgets is not sent: the broker then does not learn of a new leader. It is an error
+in the learner's code if a request goes to a broker that is not alive, or was not noted for that
+broker. The shipped code then sends the requests.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -127,7 +127,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
         return sorted(self._context.live_or_shutting_down_broker_ids)
 
     def _ask(self) -> list[Request] | None:
-        """Return the learner's requests, or None after an error of the learner."""
+        """Return the learner's requests, or None after an error in the learner's code."""
         try:
             made = self._code.make(self._live())
             for method, arguments in self._notes:

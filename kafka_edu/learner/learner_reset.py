@@ -1,9 +1,9 @@
 """Exercise 14-2 in a live consumer: a learner's Reset says where the consumer reads.
 
 A place is "earliest", "latest" or a time in ms. The shipped consumer asks the leader for the offset
-of a place, and fetches. A wrong answer is carried out: records are then missed, or read again, or
-`poll()` raises an error. An answer that cannot be carried out is an error of the learner. The
-shipped rules then decide this case and all later ones.
+of a place, and fetches. A wrong answer is used: records are then missed, or read again, or `poll()`
+raises an error. An answer that cannot be used is an error in the learner's code. The shipped rules
+then decide this case and all later ones.
 """
 
 from collections.abc import Callable, Iterable
@@ -153,7 +153,7 @@ class LearnerSubscriptions(SubscriptionState):
         self._await_reset(tp, timestamp, _BECAUSE)
 
     def _decide(self, method: str, *arguments: object) -> object:
-        """Return the learner's decision; None after an error of the learner."""
+        """Return the learner's decision; None after an error in the learner's code."""
         if self._part.is_out:
             return None
         try:

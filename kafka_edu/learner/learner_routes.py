@@ -2,7 +2,7 @@
 
 A wrong answer is used if it names a cluster of the proxy: the client then reaches the wrong
 cluster. If the proxy does not have the named cluster, or that cluster does not serve now, that is
-an error of the learner, and the shipped code chooses.
+an error in the learner's code, and the shipped code chooses.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,10 @@
 """Exercise 09-2 in a live broker: a learner's SegmentRules decides when a log's active segment
-rolls, and which of its oldest segments retention takes.
+rolls, and which of its oldest segments retention deletes.
 
-A wrong answer is carried out: segments become too large or too small, and records are deleted too
-early or never. It is an error of the learner if an answer cannot be carried out, because a batch
-does not fit into the segment's index or offsets, or because a segment is not committed. The shipped
-code then answers. Each append calls the learner's code, so it is called only for topics whose names
+A wrong answer is used: segments become too large or too small, and records are deleted too early or
+never. It is an error in the learner's code if an answer cannot be used, because a batch does not
+fit into the segment's index or offsets, or because a segment is not committed. The shipped code
+then answers. Each append calls the learner's code, so it is called only for topics whose names
 begin with `lab-`.
 """
 

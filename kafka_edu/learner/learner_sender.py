@@ -1,11 +1,11 @@
 """Exercise 12-3 in a live producer: a learner's InFlight decides which batch may be sent when, and
-what becomes of a batch that a broker refused.
+what happens to a batch that a broker refused.
 
 The shipped sender keeps the queues, the connections and their limit. It calls the learner's code
-for the first batch of each queue, and after each answer of a broker. A wrong answer is carried out:
-a batch waits, or it fails. With idempotence, the shipped rules must also allow a batch, because
-they know the sequence numbers. It is an error of the learner if an answer says that a refused batch
-is stored, or that a stored batch was refused. The shipped rules then go on.
+for the first batch of each queue, and after each answer of a broker. A wrong answer is used: a
+batch waits, or it fails. With idempotence, the shipped rules must also allow a batch, because they
+know the sequence numbers. It is an error in the learner's code if an answer says that a refused
+batch is stored, or that a stored batch was refused. The shipped rules then take over.
 
 A batch that a broker refuses as too large is divided, and acks=0 has no answers. In both cases only
 the shipped rules are used.

@@ -2,12 +2,13 @@
 written.
 
 The learner keeps the last batches itself. Before each call, its object gets the batches that were
-written since the last call. If they do not continue those that it knows, because the log was
-truncated or opened, a new object gets all batches that the broker remembers.
+written since the last call. If these batches do not continue the batches that the object knows,
+because the log was truncated or opened, a new object gets all batches that the broker remembers.
 
-It is called for topics whose names begin with `lab-`. A batch that should be refused is written if
-the learner says so. It is an error of the learner to refuse a batch that is in order, or to name an
-offset at which the broker remembers no batch. The shipped check then answers.
+The learner's code is called for topics whose names begin with `lab-`. A batch that should be
+refused is written if the learner says so. It is an error in the learner's code to refuse a batch
+that is in order, or to name an offset at which the broker remembers no batch. The shipped check
+then answers.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +24,9 @@ from kafka_edu.log.sequence_check import SequenceCheck
 from kafka_edu.record.record_batch import BatchHeader
 
 MOST_PRODUCERS: Final = 100
-"""The number of producers of a log whose objects are kept. A forgotten one is made again."""
+"""The maximum number of objects (one for each producer) kept for a log. The others are made
+again.
+"""
 REFUSALS: Final = {
     error.name: error
     for error in (Errors.INVALID_PRODUCER_EPOCH, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -65,7 +68,7 @@ class LearnerSequenceCheck(SequenceCheck):
     ) -> BatchMetadata | None:
         """Return what `check` returns for the learner's answer, or raise the error that it names.
 
-        Raises LearnerError if the answer cannot be carried out.
+        Raises LearnerError if the answer cannot be used.
         """
         batches = () if entry is None else tuple(entry.batches)
         match answer:
@@ -138,7 +141,7 @@ def _continues(known: _Known, entry: ProducerStateEntry | None) -> bool:
 
 
 def _later(last: BatchMetadata | None, batches: Iterable[BatchMetadata]) -> Iterable[BatchMetadata]:
-    """Return the batches behind the batch `last`."""
+    """Return the batches after the batch `last`."""
     return [one for one in batches if last is None or one.last_offset > last.last_offset]
 
 

@@ -3,8 +3,8 @@
 The shipped tracker keeps the sessions too: the server finds them there by id, with their time-outs.
 The learner's code is notified of each new session, of each message and of each end of a session. It
 says which sessions expire. A session that expires too early removes its broker from the cluster. If
-an answer names a session that is not alive, that is an error of the learner. After it only the
-shipped tracker decides, because the learner's tracker no longer knows all sessions.
+an answer names a session that is not alive, that is an error in the learner's code. After that only
+the shipped tracker decides, because the learner's tracker no longer knows all sessions.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
 """Exercise 06-2 in a live broker: a learner's ControlledShutdown decides for a stopping broker.
 
 It runs in the broker that is the controller, and sorts the partitions of the broker that wants to
-stop. A wrong answer is carried out if it is possible: a partition that it forgets keeps a leader
-that is about to stop. If an answer has a name that was not in the question, that is an error of the
-learner, and the shipped code answers.
+stop. A wrong answer is used if possible: a partition that it forgets keeps a leader that is about
+to stop. If an answer has a name that was not in the question, that is an error in the learner's
+code, and the shipped code answers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Exercise 06-1 in a live broker: a learner's Shutdown decides the steps of a controlled shutdown.
 
-A wrong answer is carried out if it is possible: a broker that stops too early leaves its partitions
-without a leader. It is an error of the learner if an answer is no operation, if a wait is far too
+A wrong answer is used if possible: a broker that stops too early leaves its partitions without a
+leader. It is an error in the learner's code if an answer is not an operation, if a wait is far too
 long, or if the steps never end. The shipped steps then begin from the start.
 """
 
@@ -45,7 +45,7 @@ class LearnerShutdownSteps:
     def next(self, came: Came) -> Operation:
         """Return the learner's next operation.
 
-        After the learner's first error, return the shipped one.
+        After the first error in the learner's code, return the shipped operation.
         """
         if self._ours is None and not self._code.retired:
             try:

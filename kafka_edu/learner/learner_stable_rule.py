@@ -5,10 +5,10 @@ While transactions hold the last stable offset back, each call gets a new object
 which first learns of these transactions in the order of the log: which were opened, and which were
 ended by a marker that is not replicated yet.
 
-It is called for topics whose names begin with `lab-`. A wrong answer is carried out if it is
+The learner's code is called for topics whose names begin with `lab-`. A wrong answer is used if
 possible: readers then see records of open or aborted transactions, or wait too long. It is an error
-of the learner if an offset lies behind the high watermark, or if an aborted transaction is named
-that is not in the index. The shipped rule then answers.
+in the learner's code if an offset lies above the high watermark, or if an aborted transaction is
+named that is not in the index. The shipped rule then answers.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from kafka_edu.log.transaction_index import AbortedTxn, TransactionIndex
 from kafka_edu.trace.events.transaction import UnstableTransaction
 
 MOST_TRANSACTIONS: Final = 50
-"""With more transactions at once the shipped code answers: each costs two calls."""
+"""With more transactions at once the shipped code answers, because each needs two calls."""
 MOST_ABORTED: Final = 1_000
 """For an index with more transactions the shipped code answers: an answer may have 64 KiB."""
 
@@ -86,7 +86,7 @@ class LearnerStableRule(StableRule):
 def _entries(
     answer: object, entries: Mapping[tuple[int, int], AbortedTxn]
 ) -> list[AbortedTxn] | None:
-    """Return the entries that an answer names; None if it is no list of such names."""
+    """Return the entries that an answer names; None if it is not a list of such names."""
     found = []
     for one in answer if isinstance(answer, tuple) else (None,):
         match one:

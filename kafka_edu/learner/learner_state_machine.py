@@ -77,7 +77,7 @@ def _ask(code: LearnerCode, before: State, after: State) -> bool:
 
 
 def _way(table: Mapping[str, Set[str]], wanted: str) -> tuple[str, ...]:
-    """Return a shortest path of states from NonExistent to `wanted`, by the shipped table."""
+    """Return a shortest path of states from NonExistent to `wanted`, using the shipped table."""
     [gone] = [state for state in table if state.startswith("NonExistent")]
     ways: dict[str, tuple[str, ...]] = {gone: ()}
     todo = [gone]

@@ -1,7 +1,7 @@
 """Exercise 13-2 in a live consumer: a learner's StickyAssignor divides the partitions of a group.
 
-The learner's task is a group whose members all read the same topics. The shipped assignor divides
-for other groups.
+In the exercise, all members of the group read the same topics. For other groups the shipped
+assignor makes the assignment.
 """
 
 from collections.abc import Mapping

@@ -37,12 +37,12 @@ class LearnerTimer(SystemTimer):
 
     The learner's object knows tasks by number. `add` returns where a task goes. `advance_clock`
     returns what happened up to a time: which tasks moved down, to which bucket, and which ran. The
-    buckets, the queue that wakes the reaper, and the events are the shipped ones. Unlike Kafka's
-    timer, `advance_clock` moves this timer's hand to the present time, and not only to the last due
-    bucket.
+    buckets, the queue that wakes the reaper, and the events come from the shipped code. Unlike
+    Kafka's timer, `advance_clock` moves this timer's hand to the present time, and not only to the
+    last due bucket.
 
-    A wrong answer is carried out if it is possible: a task then runs early or late. It is an error
-    of the learner if the learner's object forgets a task, or names a place where no bucket can be.
+    A wrong answer is used if possible: a task then runs early or late. It is an error in the
+    learner's code if the learner's object forgets a task, or names a place where no bucket can be.
     From then on the shipped code manages those tasks.
     """
 

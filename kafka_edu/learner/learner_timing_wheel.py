@@ -22,8 +22,8 @@ SLOTS_ABOVE: Final = (12, 30)
 """The numbers of buckets of the wheels on level 2 and 3. Higher wheels have as many as level 3.
 
 Kafka gives all wheels the same number of buckets. The exercise has another rule, so that a copy of
-the shipped class is no solution. With a first wheel of 20 buckets of 1 ms, the wheels cover 20 ms,
-240 ms, 7.2 s and 216 s.
+the shipped class is not a solution. With a first wheel of 20 buckets of 1 ms, the wheels cover 20
+ms, 240 ms, 7.2 s and 216 s.
 """
 
 
@@ -82,11 +82,11 @@ class LearnerTimingWheel(SlotsTimingWheel):
 
     The learner's answer has three numbers: the level from 1, the slot from 0, and the ms that are
     left when that bucket is due. For a deadline of 450 ms at time 0, the answer is (3, 1, 210): the
-    bucket is due at 240 ms. The buckets, the higher wheels and the queue are the shipped ones. The
-    learner's object holds only numbers.
+    bucket is due at 240 ms. The buckets, the higher wheels and the queue come from the shipped
+    code. The learner's object holds only numbers.
 
-    If no wheel could carry out an answer, that is an error of the learner, and the shipped code
-    places the task. A wrong answer is carried out if it is possible. Tasks then run early or late.
+    It is an error in the learner's code if no wheel could use an answer. The shipped code then
+    places the task. A wrong answer is used if possible. Tasks then run early or late.
     """
 
     __slots__ = ("_code", "_learner")
@@ -156,7 +156,7 @@ class LearnerTimingWheel(SlotsTimingWheel):
             return None
 
     def blame_place(self, deadline_ms: int, place: tuple[int, int], right: tuple[int, int]) -> None:
-        """Count a wrong place that `place_of` returned as a failure of the learner."""
+        """Count a wrong place that `place_of` returned as a failure of the learner's code."""
         self._code.failed(
             self._code.blame(
                 f"add({deadline_ms}) at {self.current_time_ms} ms answered level {place[0]}, slot"
@@ -175,7 +175,7 @@ class LearnerTimingWheel(SlotsTimingWheel):
     def _bucket_of(self, answer: object, deadline_ms: int) -> tuple[TimerTaskList, int]:
         """Return the bucket that an answer names, and the time (ms) at which it is due.
 
-        Raises LearnerError for an answer that no wheel can carry out.
+        Raises LearnerError for an answer that no wheel can use.
         """
         call = f"add({deadline_ms}) at {self.current_time_ms} ms"
         match answer:

@@ -1,8 +1,8 @@
 """Exercise 15-3 in a live broker: a learner's TransactionTable decides about producers' requests.
 
 The learner's code is called only once for each state and request, and its answer is kept. A wrong
-answer is carried out if it can be: another error, or a success for a commit that was an abort. It
-is an error of the learner to refuse a request that is in order, to name a state that cannot be
+answer is used if possible: another error, or a success for a commit that was an abort. It is an
+error in the learner's code to refuse a request that is in order, to name a state that cannot be
 next, or to answer with something else. The shipped table then decides.
 """
 
@@ -43,7 +43,7 @@ def adapt(code: LearnerCode) -> Callable[[TransactionState, TransactionRequest],
 def _ask(
     code: LearnerCode, state: TransactionState, request: TransactionRequest, ours: Decision
 ) -> Decision:
-    """Return the learner's decision. Raises LearnerError if it cannot be carried out."""
+    """Return the learner's decision. Raises LearnerError if it cannot be used."""
     answer = code.ask(code.make(), "next", str(state), str(request))
     if isinstance(ours, Errors):
         if isinstance(answer, str) and answer in REFUSALS:

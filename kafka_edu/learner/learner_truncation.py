@@ -1,8 +1,8 @@
 """Exercise 07-3 in a live broker: a learner's Truncation decides where a follower cuts its log.
 
 A wrong offset is used if it lies inside the log: the follower then loses committed records, or
-keeps records that no other replica has. If the offset lies outside the log, that is an error of the
-learner, and the shipped code decides.
+keeps records that no other replica has. If the offset lies outside the log, that is an error in the
+learner's code, and the shipped code decides.
 """
 
 from collections.abc import Callable, Sequence

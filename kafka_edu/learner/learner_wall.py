@@ -60,7 +60,7 @@ def build_wall(file: str) -> None:
         (resource.RLIMIT_FSIZE, FILE_LIMIT),
         (resource.RLIMIT_AS, MEMORY_LIMIT),
     ):
-        with suppress(ValueError, OSError):  # macOS knows no limit of memory
+        with suppress(ValueError, OSError):  # macOS has no such limit
             resource.setrlimit(what, (limit, limit))
     readable = [file, os.devnull, "/dev/urandom", *library_paths()]
     folder = os.getcwd()

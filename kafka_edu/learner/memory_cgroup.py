@@ -1,7 +1,7 @@
 """Limit the memory of a group of processes together, by a cgroup of Linux. This needs root.
 
-Both versions of cgroups are known. In version 1 the controller `memory` has a file system of its
-own. In version 2 one file system has all controllers.
+Both versions of cgroups are supported. In version 1 the controller `memory` has a file system of
+its own. In version 2 one file system has all controllers.
 """
 
 import os
@@ -65,7 +65,7 @@ class MemoryCgroup:
                 return
             except OSError:
                 if time.monotonic() > until_s:
-                    return  # it has no processes of its own in a moment, and costs nothing
+                    return  # its processes are ending; an empty cgroup is harmless
                 time.sleep(0.01)  # the kernel does not say when the last process has left
             else:
                 return
@@ -96,7 +96,7 @@ def _limits(version: int, limit: int) -> dict[str, str]:
 
 
 def remove_left_behind(mounts: Path = MOUNTS) -> None:
-    """Remove the cgroups whose processes have all ended, because their maker was killed."""
+    """Remove empty cgroups that were left behind because the process that made them was killed."""
     with suppress(NoCgroupError, OSError):
         top, _ = _memory_controller(mounts)
         for folder in top.glob(f"{PREFIX}*"):

@@ -19,9 +19,9 @@ The learner's file is never imported here. It runs in a separate process
 (`kafka_edu.learner.learner`). So it cannot reach the adapter, the counts of failures, or the events
 by which it is judged. Its exceptions are reported as the learner's, with file and line.
 
-A call blocks the broker's loop, so it may use less time than in the public tests (`LIVE_CALL`). The
-shipped code answers in place of a call that failed. After three failures (`FAILURES_ALLOWED`) the
-learner's process ends, and from then on only the shipped code is used.
+A call blocks the broker's loop, so it may use less time than in the public tests (`LIVE_CALL`). If
+a call fails, the shipped code answers. After three failures (`FAILURES_ALLOWED`) the learner's
+process ends, and from then on only the shipped code is used.
 """
 
 import importlib
@@ -67,8 +67,8 @@ class Seam(NamedTuple):
     process: str = BROKER
     """The kind of process that has this seam: BROKER, ZOOKEEPER, PROXY, PRODUCER or CONSUMER."""
     includes: tuple[str, ...] = ()
-    """The exercises whose parts are never called for topics of the labs if this part runs, because
-    it does their work too.
+    """The exercises that this seam replaces for topics of the labs. While this exercise's code
+    runs, it does their work too, so their code is not called.
     """
 
 
@@ -459,7 +459,8 @@ SEAMS: Final[Mapping[str, Seam]] = {
 
 
 class LearnerError(Exception):
-    """The learner's code cannot be read, raised, took too long, or gave an impossible answer.
+    """The learner's code cannot be read, raised an exception, took too long, or gave an invalid
+    answer.
 
     `file` and `line` are a place in the learner's file. Line 0 means unknown.
     """

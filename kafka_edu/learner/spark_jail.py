@@ -2,15 +2,15 @@
 
 Usage: `python -I -S spark_jail.py UID PROCESSOR_S PLACES FILE MODULE ARGUMENT …`
 
-This jail is for PySpark programs, which `learner_jail` cannot hold. In it runs `python -m MODULE
-FILE ARGUMENT …`, and this process starts its own JVM and its Python workers. It has:
+This jail is for PySpark programs, which `learner_jail` cannot hold. It runs `python -m MODULE FILE
+ARGUMENT …`. That process starts its own JVM and its Python workers. It has:
 
 * *limits*: PROCESSOR_S of processor time for each process, 2 GB of memory for all processes
   together (a cgroup, made by the process that starts this one), 600 threads, 64 MB for a file;
 * *namespaces*, as in `learner_jail`. The loopback interface is a new one. A process outside may
   open ports of brokers there;
 * *a new file system*: Python's library, Java, PySpark and the packages that it uses, and this
-  project's code for jobs are there to be read. The job can write into /work and /tmp, a file
+  project's code for jobs can be read. The job can write into /work and /tmp, a file
   system in memory of 256 MB, and into the folders that are given for its results;
 * *a user id* without any right of root, and `no_new_privs`.
 
@@ -90,7 +90,7 @@ class Places(NamedTuple):
 
 
 def enter_spark_root(top: str, file: str, uid: int, places: Places) -> str:
-    """Replace the file system by a new one. Return the path of the learner's file in it."""
+    """Replace the file system with a new one. Return the path of the learner's file in it."""
     root = begin_root(top, FOLDER_BYTES)
     for path in dict.fromkeys(map(os.path.realpath, LIBRARIES)):
         bind(root, path)

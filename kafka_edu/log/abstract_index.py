@@ -5,14 +5,13 @@ An index is a file of fixed-size entries, mapped into memory. A look-up is a bin
 page cache, and an append writes a few bytes into the page cache. Neither needs a system call. When
 a segment becomes active, its index file gets the full length that it may need
 (segment.index.bytes), so the mapping need not grow. When the segment is rolled or closed, the file
-is cut behind its last entry. After a crash the file still has its full length, with zeros behind
-the last entry. These zeros show the next start that it cannot trust the file, and it builds the
-index again.
+is cut after its last entry. After a crash the file still has its full length, with zeros after the
+last entry. If the broker finds these zeros at its next start, it builds the index again.
 
 The long file is sparse: the disk has not reserved space for its pages yet. If the disk is full,
 storing into such a mapped page kills the process (SIGBUS). So each page is written once by pwrite
 before its first entry. If the disk is full, this write fails with an OSError, which takes the log
-dir offline. This costs one more system call for every 512 entries.
+dir offline. This needs one more system call for every 512 entries.
 """
 
 import mmap
@@ -22,11 +21,11 @@ from kafka_edu.common.files import File, FileSystem
 
 PAGE_BYTES: Final = mmap.PAGESIZE
 SAMPLES: Final = 16
-"""A sanity check looks at SAMPLES + 1 entries, however long the index is."""
+"""A sanity check reads SAMPLES + 1 entries of an index, whatever the index's length."""
 
 
 class CorruptIndexError(Exception):
-    """An index file that does not fit its segment. It is built again from the batches."""
+    """An index file that does not fit its segment. The index is built again from the batches."""
 
 
 class AbstractIndex:
@@ -98,7 +97,7 @@ class AbstractIndex:
     def _back(self, end: int) -> None:
         """Reserve disk space for the entries up to byte `end`. Raises OSError.
 
-        Bytes behind the last valid entry are overwritten with zeros.
+        Bytes after the last valid entry are overwritten with zeros.
         """
         start = self.entries * self.ENTRY_BYTES
         stop = min(-(-end // PAGE_BYTES) * PAGE_BYTES, self._mapped_size)
@@ -145,7 +144,7 @@ class AbstractIndex:
         return sorted({last * i // SAMPLES for i in range(SAMPLES + 1)}) if last >= 0 else []
 
     def ends_in_zeros(self) -> bool:
-        """Return whether the last slot is empty: the file was not cut behind its last entry."""
+        """Return whether the last slot is empty: the file was not cut after its last entry."""
         self.load()
         size = self.ENTRY_BYTES
         return self._mapped_size >= size and not any(

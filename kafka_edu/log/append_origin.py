@@ -17,5 +17,5 @@ class AppendOrigin(StrEnum):
     COORDINATOR = "coordinator"
     """A coordinator of this broker, or another broker's coordinator that sent a transaction marker
     (WriteTxnMarkers). Its batches have no sequence numbers and may contain control records. Only
-    the producer epoch is compared with the last known one.
+    the producer epoch is compared with the last known epoch.
     """

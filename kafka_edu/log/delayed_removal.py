@@ -19,8 +19,8 @@ from kafka_edu.trace.events.log import DoomedSegment, SegmentFilesRemoved
 from kafka_edu.trace.tracer import Tracer
 
 LONGEST_WAIT_MS: Final = 1000
-"""The longest pause in ms between two checks which files are due for removal. A file that is added
-meanwhile may be due earlier than the others.
+"""The longest pause in ms between two checks for files that are due for removal. A file that is
+added meanwhile may be due earlier than the others.
 """
 
 
@@ -58,7 +58,8 @@ class _Folder(NamedTuple):
 class DelayedRemoval:
     """The segments and folders that wait for their removal. Owned by the log manager.
 
-    `is_offline` returns whether a log dir has failed. `on_disk_failure` is called if it fails now.
+    `is_offline` returns whether a log dir has failed. `on_disk_failure` is called if a log dir
+    fails now.
     """
 
     def __init__(
@@ -97,8 +98,9 @@ class DelayedRemoval:
         self._waiting.append(_Folder(due_ms, log.log_dir, path, log))
 
     def add_found(self, log_dir: str, path: str) -> None:
-        """Take over the folder of a deleted log that the start of the broker has found. It is due
-        now.
+        """Take over the folder of a deleted log that the broker found at its start.
+
+        The folder is due for removal now.
         """
         self._waiting.append(_Folder(self._time.hi_res_clock_ms(), log_dir, path, None))
 
@@ -122,7 +124,7 @@ class DelayedRemoval:
         return {directory: tuple(many.values()) for directory, many in found.items()}
 
     def moved(self, before: str, directory: str) -> None:
-        """Note that the folder of a log has another name now."""
+        """Record that the folder of a log has another name now."""
         for one in self._waiting:
             if isinstance(one, _Segment) and one.segment.directory == before:
                 one.segment.moved_to(directory)

@@ -3,15 +3,16 @@
 Kafka checks only whether an index contradicts itself. So it does not notice an index that belongs
 to another segment, or that lost its entries. Then look-ups by time find wrong records, and
 consumers with read_committed get records of aborted transactions. Here each start looks at three
-entries of the offset index and at the last entry of the other two. That costs about five short
+entries of the offset index and at the last entry of the other two. That takes about five short
 reads for each segment, some 14 µs of the 280 that it takes to open a small log with a warm page
 cache.
 
-Not the index but a batch may be damaged. So an index counts as wrong only in two cases: if the
-batches lead past the position in its entry, or if the batch at that position has a right checksum.
+The damage may also be in a batch, and not in the index. So an index counts as wrong only in two
+cases: if no batch begins at the position in its entry, or if another batch begins there, with a
+correct checksum.
 
-    offset index        the entry points to the beginning of a batch that does not begin behind the
-                        entry's offset
+    offset index        the entry points to the beginning of a batch whose base offset is not above
+                        the entry's offset
     time index          the batch of the last entry has the entry's timestamp as its latest, and the
                         index has an entry if the records have timestamps
     transaction index   the last entry names the offset of a marker of its producer
@@ -43,7 +44,7 @@ def offset_index_damage(log: File, index: OffsetIndex) -> str:
 def time_index_damage(log: File, offsets: OffsetIndex, index: TimeIndex) -> str:
     """Return in words how the time index contradicts the batches; "" if it does not.
 
-    The offset index must be right.
+    The offset index must be correct.
     """
     if not index.entries:
         first = _first(log, 0)
@@ -69,7 +70,7 @@ def time_index_damage(log: File, offsets: OffsetIndex, index: TimeIndex) -> str:
 def transaction_index_damage(log: File, offsets: OffsetIndex, index: TransactionIndex) -> str:
     """Return in words how the transaction index contradicts the batches; "" if it does not.
 
-    The offset index must be right.
+    The offset index must be correct.
     """
     last = index.last_entry
     if last is None:
@@ -90,8 +91,7 @@ def transaction_index_damage(log: File, offsets: OffsetIndex, index: Transaction
 
 
 def find(log: File, offsets: OffsetIndex, offset: int) -> tuple[int, BatchHeader] | None:
-    """Return position and header of the batch that contains `offset`, or of the next batch behind
-    it.
+    """Return position and header of the batch that contains `offset`, or of the next batch.
 
     None if all batches end before `offset`. Raises CorruptRecordError.
     """

@@ -29,7 +29,7 @@ class EpochEntry(NamedTuple):
 def end_offset_in(
     entries: Sequence[EpochEntry], epoch: int, log_end_offset: int
 ) -> tuple[int, int]:
-    """Return the largest epoch of `entries` that is not above `epoch`, and the offset behind its
+    """Return the largest epoch of `entries` that is not above `epoch`, and the offset after its
     last record. O(entries). The special cases are described at
     `LeaderEpochFileCache.end_offset_for`.
     """
@@ -52,15 +52,15 @@ def end_offset_in(
 class LeaderEpochFileCache:
     """The epochs of one log, in memory and in the file `leader-epoch-checkpoint`. Owned by its Log.
 
-    The entries ascend both in epoch and in offset. The ones in memory count; the file is for the
-    next start. `flush` forces the file to the disk before the recovery point moves. So the file can
-    lack only epochs whose records lie behind the recovery point, and recovery finds these epochs in
-    the batches.
+    The entries ascend both in epoch and in offset. The entries in memory are used, and the file is
+    read only at the next start. `flush` forces the file to the disk before the recovery point
+    moves. So the file can lack only epochs whose records lie after the recovery point, and recovery
+    finds these epochs in the batches.
 
     Replacing a file takes long on a busy disk, even without fsync. So with `later` a worker writes
     the file: after a new epoch, or when the log start has moved. After a truncation at the end the
-    file is written at once. Otherwise recovery would trust the entries of the part that was cut
-    off, because it only adds entries. `write`, `flush` and `close` may be called from any thread.
+    file is written at once. Otherwise recovery would keep the entries of the part that was cut off,
+    because recovery only adds entries. `write`, `flush` and `close` may be called from any thread.
     """
 
     def __init__(self, path: str, file_system: FileSystem) -> None:
@@ -83,9 +83,9 @@ class LeaderEpochFileCache:
         self._note_latest_epoch()
 
     def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
-        """Note that the leader of `epoch` writes from `start_offset` on. Mostly O(1).
+        """Record that the leader of `epoch` writes from `start_offset` on. Mostly O(1).
 
-        Entries that contradict this are removed: those with a later epoch or a later offset. With
+        Entries that contradict this are removed: entries with a later epoch or a later offset. With
         `later` the file is not written now, but by the next call of `write`.
         """
         assert epoch >= 0, epoch
@@ -99,7 +99,7 @@ class LeaderEpochFileCache:
         self._changed(later=later)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """Return the largest known epoch not above `epoch`, and the offset behind its last record.
+        """Return the largest known epoch not above `epoch`, and the offset after its last record.
 
         For the latest epoch this offset is the end of the log. If `epoch` is newer than all known
         epochs, the result is (-1, -1). If it is older than all, the result is `epoch` itself and
@@ -124,7 +124,7 @@ class LeaderEpochFileCache:
             self._changed()
 
     def truncate_from_start(self, start_offset: int, *, later: bool = False) -> None:
-        """Note that the log now starts at `start_offset`, and remove the epochs that end before it.
+        """Record that the log now starts at `start_offset`. Remove the epochs that end before it.
 
         The epoch that wrote `start_offset` now counts as beginning there. For `later` see `assign`.
         """
@@ -164,7 +164,7 @@ class LeaderEpochFileCache:
             self._closed = True
 
     def moved_to(self, path: str) -> None:
-        """Note that the file lies at `path` now, because its folder was renamed. The caller holds
+        """Record that the file lies at `path` now, because its folder was renamed. The caller holds
         `writing`.
         """
         self._path = self._file.path = path

@@ -14,7 +14,7 @@ settled. Without such a transaction it is the HW.
 
 Times on one core for a batch of 64 KiB: an append as leader takes about 30 µs, of which the CRC and
 the write take 25 µs; a read takes 1 to 10 µs. The broker's loop owns the log. Only flushing
-segments, and renaming and removing the files of old ones, happen in worker threads. Next hop:
+segments, and renaming and removing the files of old segments, happen in worker threads. Next hop:
 LogValidator, then LogSegment. Since 3.1 Kafka has two classes for this: LocalLog for the segments,
 UnifiedLog for the rest.
 """
@@ -88,7 +88,7 @@ _NOTHING: Final = b""
 
 
 class Log:
-    """One log. It is made by `load_log`.
+    """One log. `load_log` makes it.
 
     `directory` is the folder of its files, and `log_dir` is the folder that contains `directory`.
     """
@@ -204,7 +204,7 @@ class Log:
 
     @property
     def size(self) -> int:
-        """Return the bytes of batches in all segments. O(segments)."""
+        """Return the number of bytes of batches in all segments. O(segments)."""
         return self._segments.size
 
     @property
@@ -268,7 +268,7 @@ class Log:
         """Turn an OSError in the `with` block into KAFKA_STORAGE_ERROR, and take the log dir
         offline.
 
-        For rare calls only, because it costs 1 µs.
+        Use it for rare calls only, because it takes 1 µs.
         """
         try:
             yield
@@ -286,10 +286,11 @@ class Log:
         """Check the records, give them the next offsets, and write them.
 
         O(1) except for the CRC and the write. If there is no whole batch (only Produce v0–2 may
-        send that), both offsets in the result are -1. For a duplicate they are those of the batch
-        that was written before. Only a coordinator may write a control batch, of which only the
-        epochs are checked. Raises the errors of LogValidator and ProducerStateManager,
-        RECORD_LIST_TOO_LARGE if the batch is larger than segment.bytes, and KAFKA_STORAGE_ERROR.
+        send that), both offsets in the result are -1. For a duplicate they are the offsets of the
+        batch that was written before. Only a coordinator may write a control batch, and only the
+        epochs of a control batch are checked. Raises the errors of LogValidator and
+        ProducerStateManager, RECORD_LIST_TOO_LARGE if the batch is larger than segment.bytes, and
+        KAFKA_STORAGE_ERROR.
         """
         config = self.config
         if config.record_version < MAGIC_V2:
@@ -664,10 +665,10 @@ class Log:
 
         It has at most `max_length` bytes, and no record at or above the offset `max_offset` (the HW
         or LSO). The first batch may begin below `start_offset`, and the last one may be cut off.
-        With `min_one_message` the first batch is whole, however large. Raises OFFSET_OUT_OF_RANGE.
-        If there is something to read, a negative `max_length` raises UNKNOWN_SERVER_ERROR, as in
-        Kafka. Takes about 1 µs at the end of the log, and 10 µs elsewhere for the index and one or
-        two headers. Records are not read.
+        With `min_one_message` the first batch is never cut off, however large it is. Raises
+        OFFSET_OUT_OF_RANGE. If there is something to read, a negative `max_length` raises
+        UNKNOWN_SERVER_ERROR, as in Kafka. Takes about 1 µs at the end of the log, and 10 µs
+        elsewhere for the index and one or two headers. Records are not read.
         """
         log_end = self.log_end_offset
         if not self.log_start_offset <= start_offset <= log_end:
@@ -711,7 +712,7 @@ class Log:
         """Return the aborted transactions that overlap the records `data`, which `read` returned
         for `start_offset`.
 
-        Because the index is sparse, some of these transactions may lie a little behind the records.
+        Because the index is sparse, some of these transactions may lie a little after the records.
         Raises CorruptIndexError.
         """
         with self.storage():
@@ -763,7 +764,7 @@ class Log:
     def maybe_assign_epoch_start_offset(
         self, leader_epoch: int, start_offset: int, *, begins: bool = False
     ) -> None:
-        """Note that the leader of `leader_epoch` writes from `start_offset` on.
+        """Record that the leader of `leader_epoch` writes from `start_offset` on.
 
         A log of an older format keeps no epochs, because its messages do not contain any. A worker
         of the log manager writes the file of epochs soon. With `begins` the epoch has no records
@@ -879,7 +880,7 @@ class Log:
         """Delete the segments that retention allows (`deletable_segments`), and return their
         number.
 
-        If all segments are to be deleted, a new one is created first. O(segments).
+        If all segments are to be deleted, a new segment is created first. O(segments).
         """
         with self.storage():
             reasons = self.deletion_reasons(now_ms)
@@ -933,8 +934,8 @@ class Log:
     def rename_deleted_segments(self) -> None:
         """Rename the files of removed segments to `.deleted`, the oldest segment first.
 
-        In this order a kill in between leaves no gap in the log. Raises OSError. May be called from
-        any thread.
+        Because of this order, a kill between two renames leaves no gap in the log. Raises OSError.
+        May be called from any thread.
         """
         while self.unrenamed_segments:
             with self._renaming:
@@ -946,8 +947,8 @@ class Log:
                 del self.unrenamed_segments[0]
 
     def rename_dir(self, directory: str) -> None:
-        """Rename the log's folder, here and now (Kafka: Log.renameDir). Readers and writers go on
-        with the files that they have open. Raises KAFKA_STORAGE_ERROR.
+        """Rename the log's folder before returning (Kafka: Log.renameDir). Readers and writers
+        continue to use the files that they have open. Raises KAFKA_STORAGE_ERROR.
 
         If a worker is using the old paths at that time, it gets FileNotFoundError, and the log
         manager does the work again.
@@ -976,10 +977,10 @@ class Log:
                 self.maybe_assign_epoch_start_offset(epoch, start_offset)
 
     def replace_segments(self, gone: Sequence[LogSegment], new: LogSegment) -> None:
-        """Replace the segments `gone` by the compacted segment `new`. Reads under way go on.
+        """Replace the segments `gone` with the compacted segment `new`. Reads under way continue.
 
-        The files keep their names until `settle_replaced_segments`. After a kill before that the
-        log has the old segments again, and no record is lost.
+        The files keep their names until `settle_replaced_segments`. If the broker is killed before
+        that, the log has the old segments again, and no record is lost.
         """
         self._segments.replace(gone, new)
         self._replaced.append((new, tuple(gone)))
@@ -1146,11 +1147,11 @@ class Log:
             )
 
     def unflushed_segments(self) -> list[LogSegment]:
-        """Return the segments that contain records behind the recovery point."""
+        """Return the segments that contain records after the recovery point."""
         return self._segments.from_offset(self.recovery_point)
 
     def flushed(self, up_to: int, now_ms: int) -> None:
-        """Note that all records below `up_to` are certainly on the disk."""
+        """Record that all records below `up_to` are certainly on the disk."""
         self.last_flushed_ms = now_ms
         self.flush_wanted = False
         before = self.recovery_point
@@ -1175,7 +1176,7 @@ class Log:
         self.flushed(end, now_ms)
 
     def close(self) -> None:
-        """Close the log properly, so that the next start can trust its files.
+        """Close the log properly, so that the next start need not recover it.
 
         Rename the files of deleted segments, write the file of epochs and the snapshot of the
         producers, cut the indexes to their entries, and close all files.

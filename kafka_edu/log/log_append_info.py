@@ -8,8 +8,8 @@ UNKNOWN_OFFSET: Final = -1
 class LogAppendInfo(NamedTuple):
     """The place of the records that an append has written.
 
-    Both offsets are -1 if there was nothing to append. For a duplicate they are those of the batch
-    that was written before.
+    Both offsets are -1 if there was nothing to append. For a duplicate they are the offsets of the
+    batch that was written before.
     """
 
     first_offset: int

@@ -1,7 +1,7 @@
 """The settings of one log: the topic's own values, and the broker's defaults for all others (Kafka:
 LogConfig.scala; spec A2).
 
-Keys are those of a topic (`segment.bytes`). The default for a topic that does not set a key comes
+The keys are topic keys (`segment.bytes`). The default for a topic that does not set a key comes
 from the broker's own key for it. That key begins with `log.` (`log.segment.bytes`) or has another
 name. The default values in this module are those of Kafka 2.0.
 """

@@ -66,7 +66,7 @@ class LogDirs:
         return [log_dir for log_dir in self.all if log_dir not in self.failed]
 
     def fail(self, log_dir: str, error: OSError) -> None:
-        """Note that a dir has failed, and release its lock, because this broker does not use the
+        """Record that a dir has failed, and release its lock, because this broker does not use the
         dir any more.
         """
         self.failed.setdefault(log_dir, error)

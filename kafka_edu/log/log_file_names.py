@@ -6,9 +6,9 @@
     web-0/00000000000000368769.snapshot     state of the producers at offset 368769
     web-0/leader-epoch-checkpoint           the leader epochs of the log
     web-0.<32 hex digits>-delete/           the folder of a deleted log, until it is removed
+    web-0.<32 hex digits>-future/           the copy of a replica that moves to this log dir
 
 A file of a deleted segment has the suffix `.deleted`.
-web-0.<32 hex digits>-future/            the copy of a replica that moves to this log dir
 """
 
 import re

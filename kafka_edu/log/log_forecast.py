@@ -1,7 +1,7 @@
 """The limits of a log, and what will happen to it next: the segment that retention takes, the next
 roll, and the files that wait for their removal (spec S3, M1).
 
-A forecast is right as long as nothing is appended. It is computed for the log screen only, by the
+A forecast is right as long as nothing is appended. It is computed for the log screen only, with the
 rules of `log_retention` and `LogSegment.should_roll`. A forecast contains times on the clock, not
 remaining times. So `ForecastSampler` makes a new one only when the log has changed.
 """
@@ -16,9 +16,9 @@ from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.trace.events.log import DoomedSegment, LogForecast
 
 NEVER: Final = -1
-"""Stands for the time of an event that will not happen, or whose time nobody can know."""
+"""Stands for the time of an event that will not happen, or whose time is not known."""
 LEAST_INTERVAL_MS: Final = 1000
-"""The least time in ms between two forecasts of a log that only grows."""
+"""The shortest time in ms between two forecasts of a log that only grows."""
 
 
 class NextDeletion(NamedTuple):

@@ -1,7 +1,7 @@
 """Open a log that is on disk, after a clean end or after a crash (Kafka: LogLoader.scala, before
 3.0 the first third of Log.scala; spec S5).
 
-After a crash the loader may find the files on the left. On the right is what it does with them:
+After a crash the loader may find the files on the left. On the right is its reaction.
 
     temporary files (.deleted, .cleaned, .tmp)          removed
     a compacted segment that was being put in place     completed: .swap becomes the segment, and
@@ -15,7 +15,7 @@ After a crash the loader may find the files on the left. On the right is what it
     or that contradicts the batches
     segments that have each other's names               renamed
     a snapshot of producers with a wrong checksum       removed; an older one is used, and the
-                                                        batch headers behind it
+                                                        batch headers after it
     a leader-epoch-checkpoint that cannot be read, or   built again from the batches
     that names other epochs than the batches
 
@@ -147,7 +147,7 @@ class _LogLoader:
         """Base offsets of segments that were being deleted."""
         self._truncated_bytes = 0
         self._indexed_end = -1
-        """If the last index has entries for records that the log lacks, the offset behind the last
+        """If the last index has entries for records that the log lacks, the offset after the last
         of these records; otherwise -1.
         """
         self._reasons: list[str] = []
@@ -272,7 +272,7 @@ class _LogLoader:
         for name in self._file_system.list(self._directory):
             if (
                 name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, _TMP_SUFFIX))
-                or name == MOVING_TO_FILE  # a move that goes on writes it again
+                or name == MOVING_TO_FILE  # a move that continues writes it again
             ):
                 base = offset_of(name)
                 if base is not None and name.endswith(DELETED_SUFFIX):
@@ -383,7 +383,7 @@ class _LogLoader:
         return ""
 
     def _header_at(self, offset: int) -> BatchHeader | None:
-        """Return the header of the batch that contains `offset`, or of the next batch behind it."""
+        """Return the header of the batch that contains `offset`, or of the next batch after it."""
         at = bisect_right([segment.base_offset for segment in self._segments], offset) - 1
         for segment in self._segments[max(at, 0) :]:
             try:
@@ -403,8 +403,8 @@ class _LogLoader:
         )
 
     def _check_missing(self, newest: int, end: int) -> None:
-        """Note the loss if the log ends before the end that its last index or its newest producer
-        snapshot knows.
+        """Record a loss if the log ends earlier than its last index or its newest producer snapshot
+        says.
 
         A snapshot is written at the end of a segment or of the log, and it is removed when the log
         is truncated below it. So the log was once at least as long as its snapshot says.
@@ -432,17 +432,17 @@ class _LogLoader:
     def _check_end(self, epochs: LeaderEpochFileCache) -> None:
         """Recover the last segment if it does not end with a whole batch.
 
-        After a clean shutdown that is not expected. But the next append would be written behind
-        invalid bytes.
+        This is not expected after a clean shutdown. But without this check, the next append would
+        be written after invalid bytes.
         """
         if self._segments and (reason := self._segments[-1].torn_end()):
             self._recover(self._segments[-1], self._segments[:-1], epochs, reason, None)
 
     def _open_segments(self, epochs: LeaderEpochFileCache, clean: bool) -> None:
-        """Open all segments. An index that cannot be trusted is built again.
+        """Open all segments. Build an index again if it may be wrong.
 
-        After a crash the active segment's index is never trusted, because it still has its full
-        length. `_recover_segments` builds it later, in the order of the log. If it were built
+        After a crash the active segment's index is always built again, because it still has its
+        full length. `_recover_segments` builds it later, in the order of the log. If it were built
         first, an epoch that began in an earlier segment would seem to begin in this one.
         """
         names = self._file_system.list(self._directory)
@@ -496,10 +496,10 @@ class _LogLoader:
                 )
 
     def _recover_segments(self, to_read: Set[int], epochs: LeaderEpochFileCache) -> None:
-        """Check the segments whose base offsets are in `to_read`: their batches may not be on the
-        disk.
+        """Check the segments whose base offsets are in `to_read`, because their batches may not be
+        on the disk.
 
-        All records behind a bad batch, or behind missing offsets, are removed from the log.
+        All records after a bad batch, or after missing offsets, are removed from the log.
         """
         for i, segment in enumerate(self._segments):
             after = self._segments[i + 1].base_offset if i + 1 < len(self._segments) else None
@@ -529,7 +529,8 @@ class _LogLoader:
         """Return whether batches at the end of the segment are missing.
 
         A power failure may cut a file at the end of a batch, and keep the next segment, which
-        begins at `after`. Compaction leaves such gaps too, so in a compacted log a gap is no loss.
+        begins at `after`. Compaction leaves such gaps too, so in a compacted log a gap does not
+        mean a loss.
         """
         end = segment.next_offset()
         if self._config.compact or end >= after:
@@ -593,9 +594,9 @@ class _LogLoader:
     ) -> None:
         """Check a segment below the recovery point, because its index is damaged.
 
-        Missing records are reported. Records behind them were flushed and stay, as in Kafka.
-        Aborted transactions whose markers are missing stay in the index too, because some of their
-        records may be in the log.
+        Missing records are reported. Records after them were flushed and stay, as in Kafka. Aborted
+        transactions whose markers are missing stay in the index too, because some of their records
+        may be in the log.
         """
         aborted = segment.txn_index.sound_entries()
         cut = self._recover(segment, before, epochs, reason, following)

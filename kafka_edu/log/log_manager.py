@@ -15,8 +15,8 @@ folders of deleted logs.
 Three things happen without a schedule. A rolled segment is flushed. The files of a deleted segment
 are renamed, and removed from the disk after file.delete.delay.ms. The file of leader epochs is
 replaced after the first record of an epoch, and by `write_leader_epochs` after a change of roles.
-A replica that moves to another log dir has two logs: the current one, which serves, and the future
-one, a copy that grows in a folder with the suffix `-future` (KIP-113). When both end at the same
+A replica that moves to another log dir has two logs (KIP-113). The current log serves requests. The
+future log is a copy that grows in a folder with the suffix `-future`. When both end at the same
 offset, `replace_current_with_future_log` swaps them.
 
 The broker schedules the rest:
@@ -135,7 +135,9 @@ class LogManager:
         self._random = random
         self._logs: dict[TopicPartition, Log] = {}
         self._future_logs: dict[TopicPartition, Log] = {}
-        """The copies of replicas that move to another dir. They serve nobody and emit no events."""
+        """The copies of replicas that move to another dir. No request reads them, and they emit no
+        events.
+        """
         self._replaced: dict[Log, str] = {}
         """Log that a future log has replaced → the new name of its folder, which a worker must
         still rename.
@@ -144,7 +146,7 @@ class LogManager:
         self.cleaner_runs = False
         """Whether log.cleaner.enable is on.
 
-        Only then a pause of cleaning also stops retention, as in Kafka.
+        Only if it is on, a pause of cleaning also stops retention, as in Kafka.
         """
         self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._offline: dict[str, None] = {}
@@ -234,8 +236,8 @@ class LogManager:
         replica.
 
         If the broker is killed at the very end of a move, a replica has two folders. The old folder
-        then gets the name that it was about to get. Raises KAFKA_STORAGE_ERROR if it is not clear
-        which folder is the old one, and if a replica has two copies.
+        then gets the name that the move was about to give it. Raises KAFKA_STORAGE_ERROR if it is
+        not clear which folder is the old one, and if a replica has two copies.
         """
         settled: dict[str, LogDirScan] = {}
         owner: dict[TopicPartition, str] = {}
@@ -421,8 +423,9 @@ class LogManager:
         """Create the logs that do not exist yet, in a worker. Return the partitions for which that
         failed, with the reason.
 
-        Each log is created in the preferred dir, else in the dir with the fewest logs. If the
-        caller is cancelled meanwhile, the logs that the worker has begun are kept.
+        Each log is created in the preferred dir if there is one, otherwise in the dir with the
+        fewest logs. If the caller is cancelled meanwhile, the logs that the worker has begun are
+        kept.
         """
         await self._settle_replaced()
         failures: dict[TopicPartition, KafkaException] = {}
@@ -529,7 +532,7 @@ class LogManager:
     def _log_counts(self) -> dict[str, int]:
         """Return the number of logs in each live dir.
 
-        O(1) with one dir, else O(logs), as in Kafka.
+        O(1) with one dir, otherwise O(logs), as in Kafka.
         """
         counts = dict.fromkeys(self.live_log_dirs, 0)
         if len(counts) > 1:
@@ -574,10 +577,11 @@ class LogManager:
         return self._settle(made)
 
     async def mark_move(self, topic_partition: TopicPartition) -> bool:
-        """Let a worker write into the folder of the current log where the future log lies.
+        """Let a worker write a mark into the current log's folder: the dir in which the future log
+        lies.
 
-        Then a kill between the two renames of the swap does no harm. Return False if one of the two
-        logs is gone.
+        The mark shows which folder is the old one if the broker is killed between the two renames
+        of the swap. Return False if one of the two logs is gone.
         """
         current, future = (
             self._logs.get(topic_partition),
@@ -605,7 +609,7 @@ class LogManager:
             await self._flush(future, future.log_end_offset)
 
     async def delete_future_log(self, topic_partition: TopicPartition) -> None:
-        """Give up the copy of a replica.
+        """Delete the copy of a replica, because its move was given up.
 
         A worker renames the copy's folder, which is removed after file.delete.delay.ms. If the disk
         fails, the copy's log dir goes offline.
@@ -623,7 +627,7 @@ class LogManager:
                     self._fail_log_dir(current.log_dir, error)
 
     def replace_current_with_future_log(self, topic_partition: TopicPartition) -> Log:
-        """Put the future log in the place of the current one at once, and return the future log.
+        """Replace the current log with the future log at once, and return the future log.
 
         Both end at the same offset. A worker then renames the folder of the old log, which is
         removed after file.delete.delay.ms.
@@ -655,8 +659,8 @@ class LogManager:
     async def _move_replaced_aside(self) -> None:
         """Write the checkpoints of the dirs that have new logs, then rename the old logs' folders.
 
-        A checkpoint is forced to the disk. On a file system with a journal the rename of the new
-        log's folder, which came before, is then on the disk too.
+        Writing a checkpoint forces it to the disk. The folder of the new log was renamed before
+        that. On a file system with a journal, this rename is then on the disk too.
         """
         while self._replaced:
             some = [_GivenUp(log, folder) for log, folder in self._replaced.items()]
@@ -832,8 +836,8 @@ class LogManager:
         return _GivenUp(log, delete_dir_name(topic_partition, self._unique_id()))
 
     def _retire(self, log: Log) -> None:
-        """Forget a log that is out of use. Its indexes are unmapped now: the mappings hold two open
-        files of each log, and a broker may delete thousands.
+        """Forget a log that is out of use. Unmap its indexes now, because their mappings hold two
+        open files for each log, and a broker may delete thousands of logs.
         """
         self._noted.pop(log, None)
         self._unrenamed.pop(log, None)
@@ -875,7 +879,7 @@ class LogManager:
             await work()
             self._tasks.pop(
                 name, None
-            )  # not in the callback: work that comes before it must start a new task
+            )  # at once: work that comes before the callback needs a new task
 
         task = self._tasks[name] = asyncio.get_running_loop().create_task(run(), name=name)
         task.add_done_callback(lambda done: self._ended(name, done))
@@ -1056,8 +1060,8 @@ class LogManager:
                 )
 
     async def shutdown(self) -> None:
-        """Flush and close all logs, and write the checkpoints. At last write
-        `.kafka_cleanshutdown`: the next start then recovers no log.
+        """Flush and close all logs, and write the checkpoints. Finally write
+        `.kafka_cleanshutdown`, so the next start recovers no log.
 
         As in Kafka, num.recovery.threads.per.data.dir workers do this for each dir. With thousands
         of logs it takes some time, during which the loop still runs.
@@ -1100,8 +1104,7 @@ class LogManager:
     async def _with_workers(
         self, logs: Collection[Log], work: Callable[[Log], Awaitable[None]]
     ) -> None:
-        """Call `work` for each log. The number of workers for a dir is the number of calls at a
-        time.
+        """Call `work` for each log, at most num.recovery.threads.per.data.dir calls at a time.
 
         Raises the first error.
         """

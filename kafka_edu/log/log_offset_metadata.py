@@ -9,9 +9,9 @@ UNKNOWN_POSITION: Final = -1
 class LogOffsetMetadata(NamedTuple):
     """An offset, the base offset of its segment, and its position in that segment in bytes.
 
-    The last two are -1 as long as they have not been looked up. From two offsets with their places
-    one can compute how many bytes lie between them. So DelayedFetch can count bytes without reading
-    the log.
+    The last two are -1 as long as they have not been looked up. If two offsets have their places,
+    the number of bytes between them can be computed. So DelayedFetch can count bytes without
+    reading the log.
     """
 
     message_offset: int

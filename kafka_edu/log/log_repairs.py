@@ -59,7 +59,7 @@ class LogRepairs:
     def add_snapshots(self, dropped: list[DroppedSnapshot]) -> None:
         """Add the producer snapshots that could not be read, and empty the list `dropped`.
 
-        The state of the producers is built again from an older snapshot and the batches behind it.
+        The state of the producers is built again from an older snapshot and the batches after it.
         """
         for offset, reason in dropped:
             self.add(

@@ -6,11 +6,12 @@
     by start   the whole segment lies below the log start offset, because of DeleteRecords or
                because the leader has deleted these records already
 
-The three rules follow each other. Each begins at the oldest segment that the rules before it have
-left, and ends at the first segment that must stay: a log has no holes. Segments that reach above
-the HW stay, because their records are not committed. A compacted topic loses only segments below
-its start. Only whole segments go, so a record often outlives its retention time. One record with a
-time in the future keeps its segment, and all behind it, until retention.ms after that time.
+The three rules are applied one after the other. Each rule begins at the oldest segment that the
+rules before it have left. It ends at the first segment that must stay, because a log has no holes.
+Segments that reach above the HW stay, because their records are not committed. A compacted topic
+loses only segments below its start. Only whole segments are deleted, so a record often outlives its
+retention time. A record with a time in the future keeps its segment, and all later segments, until
+retention.ms after that time.
 """
 
 from collections.abc import Callable, Sequence

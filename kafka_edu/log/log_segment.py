@@ -2,7 +2,7 @@
 S1, S2).
 
 Only the last segment of a log is written to. A batch gets an index entry if it begins more than
-`index_interval_bytes` behind the batch of the last entry. Recovery after a crash follows the same
+`index_interval_bytes` after the batch of the last entry. Recovery after a crash follows the same
 rule, so it builds the same index file.
 """
 
@@ -87,7 +87,8 @@ class LogSegment:
         self.base_offset = base_offset
         self.suffix = suffix
         """The suffix of the file names: `.deleted` before the files are removed, `.cleaned` and
-        then `.swap` for a compacted segment that has not replaced the old ones yet; else empty.
+        then `.swap` for a compacted segment that has not replaced the old segments yet; otherwise
+        empty.
         """
         self._index_interval_bytes = index_interval_bytes
         self.created_ms = now_ms
@@ -158,9 +159,9 @@ class LogSegment:
     def _time_waited_for_roll(self, max_timestamp: int, now_ms: int) -> int:
         """Return how long the segment has waited for its roll, in ms.
 
-        If the records have timestamps, it is the time from the first batch to `max_timestamp`, so
-        old records that are written again roll segments as they did when they were new. Otherwise
-        it is the time since the segment was created.
+        If the records have timestamps, it is the time from the first batch to `max_timestamp`. So
+        if old records are written again, they roll segments as they did when they were new.
+        Otherwise it is the time since the segment was created.
         """
         first = self._rolling_based_timestamp
         if first is None:
@@ -197,7 +198,7 @@ class LogSegment:
 
     def append_batches(self, data: Buffer, batches: Sequence[tuple[int, BatchHeader]]) -> int:
         """Write several batches, which follow each other in `data`, in one call. Return the
-        position of the first one.
+        position of the first batch.
         """
         position = self._write((data,))
         try:
@@ -254,9 +255,9 @@ class LogSegment:
             del positions[next(iter(positions))]
 
     def position_of(self, offset: int) -> int | None:
-        """Return the position of the batch that contains `offset`, or of the next batch behind it.
+        """Return the position of the batch that contains `offset`, or of the next batch after it.
 
-        None if there is none in this segment. O(log index) and a walk over a few batches.
+        None if this segment has no such batch. O(log index) and a walk over a few batches.
         """
         position = self._positions.get(offset)
         if position is not None:
@@ -273,8 +274,8 @@ class LogSegment:
         """Return the part of the file that begins with the batch containing `start_offset`.
 
         It ends before `max_position` and has at most `max_size` bytes. None if there is nothing to
-        read. With `min_one_message` the first batch is whole, however large. At most one header is
-        read. The result is a FileRegion, which the network layer sends with sendfile.
+        read. With `min_one_message` the first batch is never cut off, however large it is. At most
+        one header is read. The result is a FileRegion, which the network layer sends with sendfile.
         """
         start = self._positions.get(start_offset)
         if start is None:
@@ -316,7 +317,7 @@ class LogSegment:
         return FetchDataInfo(where, FileRegion(self.log, start, length), incomplete)
 
     def next_offset(self) -> int:
-        """Return the offset behind the last batch. This walks from the last index entry to the
+        """Return the offset after the last batch. This walks from the last index entry to the
         end.
         """
         last = self.last_batch()
@@ -347,7 +348,7 @@ class LogSegment:
         return "" if end == self.size else f"no whole batch begins at byte {end:,}"
 
     def header_at(self, offset: int) -> BatchHeader | None:
-        """Return the header of the batch that contains `offset`, or of the next batch behind it.
+        """Return the header of the batch that contains `offset`, or of the next batch after it.
 
         None if there is none in this segment.
         """
@@ -358,7 +359,7 @@ class LogSegment:
         """Return (path, damage) of each index file whose content is impossible.
 
         With `after_kill` an offset or time index may also look like that of a killed broker: it has
-        its full length, with zeros behind the last entry.
+        its full length, with zeros after the last entry.
         """
         found: list[tuple[str, str]] = []
         killed = False
@@ -400,10 +401,9 @@ class LogSegment:
         return not 0 <= self.offset_index.last_position < max(self.size, 1)
 
     def indexed_behind_end(self) -> int:
-        """Return the end of the records that the index of a killed broker knows, if the log lacks
-        some of them.
+        """Return the end of the records in a killed broker's index, if the log lacks some of them.
 
-        It is the offset behind the last of these records; -1 if the log lacks none.
+        It is the offset after the last of these records; -1 if the log lacks none.
         """
         entry = self.offset_index.before_zeros()
         return entry.offset + 1 if entry is not None and entry.position >= self.size else -1
@@ -411,7 +411,7 @@ class LogSegment:
     def find_offset_by_timestamp(
         self, timestamp: int, starting_offset: int
     ) -> TimestampOffset | None:
-        """Return the first record at or behind `starting_offset` whose timestamp is `timestamp` or
+        """Return the first record at or after `starting_offset` whose timestamp is `timestamp` or
         later.
 
         Takes two binary searches and a walk over some batches.
@@ -445,8 +445,8 @@ class LogSegment:
         on_batch: Callable[[BatchHeader, memoryview], None],
         following: int | None = None,
     ) -> tuple[int, str]:
-        """Check every batch, call `on_batch` for each good one, and cut off everything behind the
-        last good one.
+        """Check every batch, call `on_batch` for each valid batch, and cut off everything after the
+        last valid batch.
 
         `following` is the base offset of the next segment: no batch reaches into it. Returns how
         many bytes were cut off, and what was found there ("" if none were).
@@ -490,8 +490,8 @@ class LogSegment:
         return (size - valid, f"at byte {valid:,}: {reason}") if valid < size else (0, "")
 
     def truncate_to(self, offset: int, max_index_bytes: int, now_ms: int) -> int:
-        """Cut off the batch that contains `offset` and all later ones. Return the number of bytes
-        cut off.
+        """Cut off the batch that contains `offset` and all later batches. Return the number of
+        bytes cut off.
 
         The segment is active afterwards.
         """
@@ -585,8 +585,8 @@ class LogSegment:
         self._note_paths()
 
     def moved_to(self, directory: str) -> None:
-        """Note that the folder with all files of this segment has another name now. Files that are
-        open stay open.
+        """Record that the folder of this segment's files has another name now. Open files stay
+        open.
         """
         self.directory = directory
         self.log.path = self._path(LOG_SUFFIX)

@@ -56,12 +56,12 @@ class LogSegments(Sequence[LogSegment]):
         """Return the index in the list of the segment with the largest base offset not above
         `offset`.
 
-        -1 if all segments begin behind it. O(log segments).
+        -1 if all segments begin above `offset`. O(log segments).
         """
         return bisect_right(self._bases, offset) - 1
 
     def from_offset(self, offset: int) -> list[LogSegment]:
-        """Return the segment that contains `offset`, and all later ones."""
+        """Return the segment that contains `offset`, and all later segments."""
         return self._segments[max(self.floor(offset), 0) :]
 
     def append(self, segment: LogSegment) -> None:
@@ -78,7 +78,7 @@ class LogSegments(Sequence[LogSegment]):
             self.active = self._segments[-1]
 
     def replace(self, gone: Sequence[LogSegment], new: LogSegment) -> None:
-        """Replace neighbouring segments by one. The active segment must not be among them."""
+        """Replace neighbouring segments with one. The active segment must not be among them."""
         at = self._segments.index(gone[0])
         assert self._segments[at : at + len(gone)] == list(gone), "they are no neighbours"
         assert gone[-1] is not self.active
@@ -88,7 +88,7 @@ class LogSegments(Sequence[LogSegment]):
     def read(
         self, start_offset: int, max_length: int, limit: int, log_end: int, min_one_message: bool
     ) -> tuple[LogSegment, FetchDataInfo] | None:
-        """Return the first batches at or behind `start_offset` and below the offset `limit`, with
+        """Return the first batches at or after `start_offset` and below the offset `limit`, with
         their segment.
 
         None if there are none. O(log segments).
@@ -105,8 +105,8 @@ class LogSegments(Sequence[LogSegment]):
             )
             if found is not None:
                 return segments[i], found
-            # the offsets up to the end of this segment were removed by compaction, or never given
-            # to records: go on in the next segment
+            # the offsets up to the end of this segment were removed by compaction, or no record
+            # ever had them: continue in the next segment
             i += 1
         return None
 
@@ -114,7 +114,7 @@ class LogSegments(Sequence[LogSegment]):
         """Return the position in segment `i` up to which a read may go.
 
         It is the beginning of the batch that contains the offset `limit`, or the segment's size if
-        `limit` is behind the segment.
+        `limit` lies after the segment.
         """
         segment = self._segments[i]
         if limit >= log_end or (i + 1 < len(self._segments) and self._bases[i + 1] <= limit):
@@ -128,9 +128,9 @@ class LogSegments(Sequence[LogSegment]):
         """Return the aborted transactions that overlap the records `data`, read for `start_offset`.
 
         They come from the transaction index of the records' segment, and from those of later
-        segments, until an entry shows that no later one can matter. The end of the records is known
-        as a byte position. The sparse offset index turns it into an offset at or a little behind
-        the end. O(entries) of these indexes.
+        segments, until an entry shows that no later entry can matter. The end of the records is
+        known as a byte position. The sparse offset index turns it into an offset at the end or a
+        little after it. O(entries) of these indexes.
         """
         place = data.fetch_offset_metadata
         i = self.floor(place.segment_base_offset)
@@ -148,7 +148,7 @@ class LogSegments(Sequence[LogSegment]):
         return found
 
     def locate(self, offset: int) -> LogOffsetMetadata | None:
-        """Return the place of the batch that contains `offset`, or of the next batch behind it.
+        """Return the place of the batch that contains `offset`, or of the next batch after it.
 
         None if there is none. O(1) for recent batches.
         """

@@ -1,4 +1,4 @@
-"""Describe a log's state for subscribers of events: completely for a new subscriber, else by
+"""Describe a log's state for subscribers of events: completely for a new subscriber, later by
 samples of the log's end (spec M1).
 """
 

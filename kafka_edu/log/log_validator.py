@@ -15,13 +15,14 @@ gets:
     a timestamp below -1, if the records are packed again     UNKNOWN_SERVER_ERROR
 
 Kafka unpacks every compressed batch and checks every record. This broker unpacks compressed batches
-too (in C), because data that cannot be unpacked would stop the consumers. But checking the records
-costs 1 µs each in Python. So the broker checks them only in a small batch (WALK_LIMIT), or if the
-topic's configuration requires it: a compacted topic refuses a record without a key, and with
-message.timestamp.difference.max.ms a record with a wrong timestamp is refused. This makes one
-difference to Kafka: a large batch may have the right checksum, but records that do not match its
-header. Kafka refuses such a batch, and the producer gets an error. This broker stores it, and the
-consumer meets the error.
+too (in C), because data that cannot be unpacked would stop the consumers. But checking a record
+takes 1 µs in Python. So the broker checks them only in a small batch (WALK_LIMIT), or if the
+topic's configuration requires it. A compacted topic refuses a record without a key. With
+message.timestamp.difference.max.ms a record with a wrong timestamp is refused.
+
+This leads to one difference from Kafka. A large batch may have the right checksum, but records that
+do not match its header. Kafka refuses such a batch, and the producer gets an error. This broker
+stores the batch, and the consumer gets the error.
 
 With LogAppendTime the leader sets the max timestamp and the timestamp bit. Then it must compute the
 CRC again, which is a second pass over the bytes. In two cases the records are unpacked and packed
@@ -103,7 +104,7 @@ _SET_BY_PRODUCER: Final = (
 
 class RecordValidationError(KafkaException):
     """The error for a batch with invalid records. The whole batch is refused, and `record_errors`
-    names the invalid records (KIP-467).
+    lists the invalid records (KIP-467).
     """
 
     def __init__(self, error: Errors, message: str, record_errors: tuple[RecordError, ...]) -> None:
@@ -123,7 +124,7 @@ class ValidBatch(NamedTuple):
     them.
     """
     rest: Buffer
-    """The bytes behind the header. If possible these are the producer's bytes, not copied."""
+    """The bytes after the header. If possible these are the producer's bytes, not copied."""
     max_timestamp: int
     rebuilt: bool = False
     """Whether this is a new batch with the producer's records, instead of the batch that the
@@ -140,7 +141,7 @@ def validate(
 ) -> ValidBatch | None:
     """Check the records of a client or coordinator, and return the batch to be stored.
 
-    None if there is not one whole batch, which is no error here. Raises KafkaException as the
+    None if there is no whole batch, which is not an error here. Raises KafkaException as the
     module's table says. O(1) except for the CRC, if the batch is stored as it came.
     """
     if len(records) <= MAGIC_OFFSET:
@@ -250,9 +251,9 @@ def check_leader_batches(records: memoryview, next_offset: int) -> list[tuple[in
 
 
 def _refuse_second_batch(records: Buffer, size: int) -> None:
-    """Raise InvalidRecordError if the first batch is followed by another whole one.
+    """Raise InvalidRecordError if the first batch is followed by another whole batch.
 
-    A partial batch behind the first one is no error; it is not stored.
+    A partial batch after the first one is not an error, and is not stored.
     """
     left = len(records) - size
     if (
@@ -337,9 +338,9 @@ def _look_inside(
 ) -> ValidBatch | int:
     """Unpack the batch, and check its records if that is necessary.
 
-    Return a new batch if the topic has another codec, else the latest timestamp of the records. If
-    the records are not checked, the timestamp is that of the header. As in Kafka, timestamps below
-    -1 do not count. Without a valid timestamp the result is -1.
+    Return a new batch if the topic has another codec; otherwise return the latest timestamp of the
+    records. If the records are not checked, the timestamp is that of the header. As in Kafka,
+    timestamps below -1 do not count. Without a valid timestamp the result is -1.
     """
     codec = header.compression
     body = decompress(codec, rest) if codec else bytes(rest)
@@ -436,7 +437,7 @@ def _with_times(
 
 
 def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
-    """Read and check a Produce v0–2 in format v0 or v1. The single records are checked later.
+    """Read and check a Produce v0–2 in format v0 or v1. Its records are checked later.
 
     None if there is no whole message.
     """

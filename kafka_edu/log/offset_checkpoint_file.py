@@ -1,7 +1,7 @@
 """Store offsets by partition in files (Kafka: OffsetCheckpointFile.scala).
 
 Every log dir has one file for each kind: recovery points, log starts, high watermarks, and the
-offsets at which the cleaner goes on.
+offsets at which the cleaner continues.
 """
 
 from collections.abc import Mapping

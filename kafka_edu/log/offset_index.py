@@ -87,7 +87,7 @@ class OffsetIndex(AbstractIndex):
         return self.entry(slot) if slot >= 0 else OffsetPosition(self.base_offset, 0)
 
     def upper_bound(self, position: int) -> int | None:
-        """Return the offset of the first entry at or behind the byte `position`; None if there is
+        """Return the offset of the first entry at or after the byte `position`; None if there is
         none.
 
         All records before `position` have lower offsets.

@@ -15,7 +15,7 @@ next batch:
                                         state may have expired or been deleted
 
 A duplicate that is older than the last five batches is out of order. Followers do not check
-batches: they write what their leader has written.
+batches, because their leader has checked them.
 
 Transactions (spec X2): a producer's first transactional batch opens a transaction in this log. A
 marker, sent by the transaction coordinator, ends it. A transaction is in one of these states:
@@ -31,7 +31,7 @@ has been replaced gets TRANSACTION_COORDINATOR_FENCED.
 
 The state can always be built again from the log. It is written to `<offset>.snapshot` when a
 segment is rolled and when the log is closed. The next start loads the last snapshot and reads the
-batch headers behind it.
+batch headers after it.
 
     version int16 (1) | crc uint32 (CRC-32C of what follows) | count int32 | entries of 46 bytes:
     producer id int64 | epoch int16 | last sequence int32 | last offset int64 | offset delta int32 |
@@ -99,7 +99,7 @@ class DroppedSnapshot(NamedTuple):
 class ProducerStateManager:
     """The state of all producers of one log. Owned by the log.
 
-    The state covers all batches below the offset `map_end_offset`. Checking and noting one batch
+    The state covers all batches below the offset `map_end_offset`. Checking and recording one batch
     takes about 2 µs. Each producer needs about 1 KB of memory.
     """
 
@@ -130,12 +130,12 @@ class ProducerStateManager:
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
         self._tracked_from = _NEVER
-        """From this offset on, every batch with a producer id has been noted."""
+        """From this offset on, every batch with a producer id has been recorded."""
         self._first_tracked: int | None = None
-        """The offset of the first batch noted since `_tracked_from`; None if there is none."""
+        """The offset of the first batch recorded since `_tracked_from`; None if there is none."""
 
     def moved_to(self, directory: str) -> None:
-        """Note that the log's folder, which holds the snapshots, has another name now."""
+        """Record that the log's folder, which holds the snapshots, has another name now."""
         self._directory = directory
 
     def check(
@@ -192,12 +192,12 @@ class ProducerStateManager:
         batch: Callable[[], Buffer],
         now_ms: int = NO_TIMESTAMP,
     ) -> AbortedTxn | None:
-        """Note that a batch with a producer id was written at `base_offset`. O(1).
+        """Record that a batch with a producer id was written at `base_offset`. O(1).
 
         `batch` returns its bytes; it is called only for a control batch. `now_ms` is the wall time
         of the write; it is not known if the batch is read from the log again. If the batch is an
         abort marker that ends a transaction, the result is the entry for the segment's transaction
-        index, else None.
+        index. Otherwise it is None.
         """
         if self._first_tracked is None:
             self._first_tracked = base_offset
@@ -251,10 +251,10 @@ class ProducerStateManager:
         timestamp: int,
         marker: EndTransactionMarker | None,
     ) -> AbortedTxn | None:
-        """Note a marker, which ends the producer's transaction if one is open.
+        """Process a marker, which ends the producer's transaction if one is open.
 
         For an abort marker, return the entry for the transaction index. A control batch whose
-        records were removed by compaction ends nothing.
+        records were removed by compaction does not end a transaction.
         """
         if marker is None:
             return None
@@ -279,7 +279,8 @@ class ProducerStateManager:
         )
 
     def first_unstable(self, high_watermark: int) -> int | None:
-        """Return the offset at which the last stable offset has to stop, by this log's rule.
+        """Return the offset at which the last stable offset has to stop, according to this log's
+        rule.
 
         None if nothing holds it back from the high watermark.
         """
@@ -336,9 +337,9 @@ class ProducerStateManager:
         or opened.
 
         Afterwards `map_end_offset` is the snapshot's offset, or the log's start without one. The
-        caller then reads the batches behind it. If the present state ends exactly at
-        `log_end_offset`, it is kept. It is better than a snapshot, which has only the last batch of
-        each producer, so that the retry of an older batch would be out of order.
+        caller then reads the batches after it. If the present state ends exactly at
+        `log_end_offset`, it is kept, because a snapshot has less: only the last batch of each
+        producer. With a snapshot, the retry of an older batch would be out of order.
         """
         for offset in self.snapshot_offsets():
             if not log_start_offset <= offset <= log_end_offset:
@@ -371,11 +372,11 @@ class ProducerStateManager:
         self.track_from(offset)
 
     def track_from(self, offset: int) -> None:
-        """From now on note the first batch with a producer id at `offset` or above."""
+        """From now on record the first batch with a producer id at `offset` or above."""
         self._tracked_from, self._first_tracked = offset, None
 
     def forget_first(self) -> None:
-        """Forget where the first batch with a producer id lies, because the segments behind a
+        """Forget where the first batch with a producer id lies, because the segments after a
         recovered one have not been read.
         """
         self._tracked_from, self._first_tracked = _NEVER, None
@@ -396,7 +397,7 @@ class ProducerStateManager:
         """Remove the snapshots whose offset is not a segment's base offset, but keep the newest
         snapshot.
 
-        A snapshot is taken at the base offset of each new segment, and at last at the log's end.
+        A snapshot is taken at the base offset of each new segment, and finally at the log's end.
         """
         offsets = self.snapshot_offsets()
         known = set(segment_base_offsets)
@@ -437,7 +438,7 @@ class ProducerStateManager:
             )
 
     def _clear(self) -> None:
-        """Forget the whole state, also transactions whose markers are not replicated yet.
+        """Forget the whole state, including transactions whose markers are not replicated yet.
 
         That is safe. A log is truncated at or above its high watermark. A recovered log belongs to
         a follower at first.
@@ -457,9 +458,9 @@ def load_producers(
     log_end_offset: int,
     now_ms: int,
 ) -> None:
-    """Build the state of the producers from the newest snapshot and the batch headers behind it.
+    """Build the state of the producers from the newest snapshot and the batch headers after it.
 
-    O(batches behind the snapshot, or behind the first one with a producer id if that is known).
+    O(batches after the snapshot, or after the first one with a producer id if that is known).
     """
     manager.truncate_and_reload(log_start_offset, log_end_offset, now_ms)
     start = manager.first_to_read(manager.map_end_offset, log_end_offset)

@@ -2,7 +2,7 @@
 Log.recoverLog, Log.flush, Log.truncateTo; book 000 §6.4.2; spec S5).
 
 All records below the recovery point are certainly on the disk. A checkpoint file stores this
-offset. So after a crash only the records at or behind it are read. After a clean shutdown nothing
+offset. So after a crash only the records at or after it are read. After a clean shutdown nothing
 is read.
 """
 

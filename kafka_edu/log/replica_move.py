@@ -1,11 +1,12 @@
 """The mark of a replica that moves to another log dir.
 
 A move ends with two renames, in two log dirs: the copy gets the name of the replica, and the
-replica gets a name with `-delete`. A kill between them leaves two folders of the same name, in two
-dirs. Apache Kafka 2.8 then refuses to start until somebody removes one by hand. Here a file in the
-folder of the replica, the mark, names the dir to which the replica moves. The mark is written
-before the copy begins. If a start finds two folders, and one has a mark that names the other's dir,
-the marked folder is the old one. If there is no second folder, the mark is removed.
+replica gets a name with `-delete`. If the broker is killed between them, there are two folders of
+the same name, in two dirs. Apache Kafka 2.8 then refuses to start until an operator removes one by
+hand. Here a file in the folder of the replica, the mark, names the dir to which the replica moves.
+The mark is written before the copy begins. At its start, the broker may find two folders, one of
+which has a mark with the other folder's dir. The marked folder is then the old one. If there is no
+second folder, the mark is removed.
 
 All functions block. The log manager calls them in a worker.
 """
@@ -26,7 +27,7 @@ class Folder(NamedTuple):
 
 
 def mark_move(files: FileSystem, directory: str, log_dir: str) -> None:
-    """Note in a replica's folder that the replica moves to `log_dir`. Raises OSError."""
+    """Write the mark into a replica's folder: the replica moves to `log_dir`. Raises OSError."""
     files.write_atomically(f"{directory}/{MOVING_TO_FILE}", f"{log_dir}\n".encode())
 
 
@@ -36,9 +37,9 @@ def unmark_move(files: FileSystem, directory: str) -> None:
 
 
 def replaced_folder(files: FileSystem, folders: Sequence[Folder]) -> Folder | None:
-    """Return the old one of a partition's two folders, which the other has replaced.
+    """Return the older of a partition's two folders, which the other folder has replaced.
 
-    None if the marks do not show which one it is.
+    None if the marks do not show which folder is the older one.
     """
     first, second = folders
     old = [

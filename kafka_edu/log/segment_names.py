@@ -63,7 +63,7 @@ def finish_renames(file_system: FileSystem, directory: str) -> None:
         for name in names
         if name.endswith(LOG_SUFFIX) and (base := offset_of(name)) is not None
     ]
-    for _ in waiting:  # after a kill some are where others belong: each turn makes room for one
+    for _ in waiting:  # after a kill, some have others' names: each turn frees one name
         for base in bases:
             path = segment_file(directory, base, LOG_SUFFIX)
             first = _first_offset(file_system, path) if file_system.exists(path) else None

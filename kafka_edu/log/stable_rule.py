@@ -28,9 +28,9 @@ class StableRule:
         """Return the offset at which the last stable offset has to stop; None: it is the high
         watermark.
 
-        Both tables have the transactions by their first offset. Those in `ongoing` are open, and
-        ascending. Those in `unreplicated` are decided, and their markers are at or above the high
-        watermark. O(decided transactions).
+        Both tables have the transactions by their first offset. The transactions in `ongoing` are
+        open, and are in ascending order. Those in `unreplicated` are decided, and their markers are
+        at or above the high watermark. O(decided transactions).
         """
         first = next(iter(ongoing), None)
         if unreplicated:

@@ -9,10 +9,10 @@ offset`, and the entries are in the order of this offset. When a read_committed 
 range of offsets, the response lists the aborted transactions that overlap the range. The consumer
 then skips their records.
 
-How many entries must the broker read? An aborted transaction that begins in the range may end in a
-much later segment. So each entry also contains the last stable offset (LSO) right after its marker.
-When an entry's LSO is at or after the end of the range, every transaction that begins in the range
-was decided before. Then no later entry can matter, and the search ends.
+The broker need not read all later entries. An aborted transaction that begins in the range may end
+in a much later segment. So each entry also contains the last stable offset (LSO) right after its
+marker. When an entry's LSO is at or after the end of the range, every transaction that begins in
+the range was decided before. Then no later entry can matter, and the search ends.
 
     fetched 10..20; entries (id 1, 5–12, LSO 13), (id 2, 15–40, LSO 41), (id 3, 50–60, …)
     the first two overlap the range; the second one ends the search, because 41 ≥ 21
@@ -129,7 +129,7 @@ class TransactionIndex:
         return found, False
 
     def truncate_to(self, offset: int) -> None:
-        """Remove the transactions whose abort marker is at `offset` or behind it."""
+        """Remove the transactions whose abort marker is at `offset` or after it."""
         kept = [entry for entry in self.entries() if entry.last_offset < offset]
         if self._file is not None:
             self._file.truncate(len(kept) * ENTRY_BYTES)

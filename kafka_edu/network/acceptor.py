@@ -96,7 +96,7 @@ class Acceptor:
     def heed_limits(self) -> None:
         """Accept connections while max.connections allows one more; otherwise pause.
 
-        During a pause clients wait in the kernel's queue, which costs this process nothing.
+        During a pause clients wait in the kernel's queue, and this process has no work with them.
         """
         if self._listener is None or not self._open:
             return

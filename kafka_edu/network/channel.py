@@ -8,15 +8,15 @@ rest waits in the kernel's socket buffer.
 
 The wire calls `data_received`. Next: `Processor.on_frame` (processor.py).
 
-**Pipelined produce.** To work on one request at a time has a price. A produce with acks=all waits
-for the followers, and meanwhile the client's next produce is not even read. When replication takes
-50 ms, a connection gets 20 responses a second, no matter how many requests the client sends. More
-and more requests wait, until the client gives up after its own time-out, for example after 60 s
-(docs/answers.md has a measurement). But the protocol only requires that responses come in the order
-of the requests. So if `edu.max.pipelined.requests` is above 1 (the default is 64), the next produce
-is appended while the produce before it waits in the purgatory. Its response is held until the
-earlier responses have left. This applies only to produce requests with acks 1 or all. Any other
-request waits until the connection has no request in progress.
+**Pipelined produce.** Working on one request at a time limits the throughput. A produce with
+acks=all waits for the followers, and meanwhile the client's next produce is not even read. When
+replication takes 50 ms, a connection gets 20 responses a second, no matter how many requests the
+client sends. More and more requests wait, until the client gives up after its own time-out, for
+example after 60 s (docs/answers.md has a measurement). But the protocol only requires that
+responses come in the order of the requests. So if `edu.max.pipelined.requests` is above 1 (the
+default is 64), the next produce is appended while the produce before it waits in the purgatory. Its
+response is held until the earlier responses have left. This applies only to produce requests with
+acks 1 or all. Any other request waits until the connection has no request in progress.
 """
 
 from collections import deque

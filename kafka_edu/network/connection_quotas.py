@@ -10,7 +10,8 @@ listener, the acceptors stop accepting, and further clients wait in the kernel's
 
 If there are several listeners, the listener between brokers is protected, so that many clients
 cannot cut the brokers off from each other. It accepts connections above max.connections. For each
-such connection, the broker closes one of another listener: the one that was silent for longest.
+such connection, the broker closes the connection of another listener that has been silent for the
+longest time.
 """
 
 from collections import Counter
@@ -60,7 +61,7 @@ class ConnectionQuotas:
         return self.is_protected(listener) or self.total < self.limits.max_connections
 
     def why_full(self, listener: str) -> str:
-        """Return the limit that the listener has reached, as a text for people."""
+        """Return the limit that the listener has reached, as readable text."""
         own = self.limits.max_per_listener.get(listener, self.limits.max_connections)
         if self._listeners[listener] >= own:
             return (
@@ -89,7 +90,7 @@ class ConnectionQuotas:
         return ""
 
     def release(self, listener: str, address: str) -> None:
-        """Note that a connection of this listener from this address was closed."""
+        """Record that a connection of this listener from this address was closed."""
         self._addresses[address] -= 1
         if not self._addresses[address]:
             del self._addresses[address]
@@ -100,6 +101,6 @@ class ConnectionQuotas:
     def excess(self) -> int:
         """The number of connections above max.connections; 0 if there are none.
 
-        There are some if the protected listener accepted them, or if the limit was lowered.
+        There can be some if the protected listener accepted them, or if the limit was lowered.
         """
         return max(self.total - self.limits.max_connections, 0)

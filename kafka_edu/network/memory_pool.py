@@ -7,7 +7,7 @@ all the memory that it needs. So the sum can exceed the bound by one request, wh
 socket.request.max.bytes.
 
 When no memory is left, no connection may begin another request. A connection in the middle of a
-request goes on, because only complete requests free their memory.
+request continues, because only complete requests free their memory.
 
 Unlike in Kafka, one huge request does not make all other requests wait. A request below
 `SMALL_REQUEST_BYTES` waits only if the small requests alone have used up the bound. So the sum is
@@ -33,7 +33,7 @@ class MemoryPool:
     """The memory for requests, in bytes. The SocketServer owns it, and all connections share it.
 
     Connections with small requests and connections with large requests wait in two queues. In each
-    queue the one that has waited longest is served first.
+    queue the connection that has waited longest is served first.
     """
 
     def __init__(self, size: int) -> None:
@@ -66,7 +66,7 @@ class MemoryPool:
         if size < SMALL_REQUEST_BYTES:
             self.available_to_small += size
         if self._giving or not (self._waiting or self._small_waiting):
-            return  # a connection that goes on called this: the loop below is running already
+            return  # a resumed connection called this: the loop below is running already
         self._giving = True
         try:
             while self._small_waiting and self.available_to_small > 0:

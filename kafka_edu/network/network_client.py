@@ -77,8 +77,8 @@ class NetworkClient:
         """Send a request, wait for its response and return it.
 
         Raises ConnectionError if there is no connection, or if it is lost. Raises TimeoutError
-        after `timeout_ms`, and ProtocolError if the response cannot be read. These two also close
-        the connection. A request in flight costs one future.
+        after `timeout_ms`, and ProtocolError if the response cannot be read. After a TimeoutError
+        or a ProtocolError the connection is closed. Each request in flight needs one future.
         """
         if request.KEY is None:
             raise ValueError(f"{type(request).__name__} is no request")
@@ -127,7 +127,9 @@ class NetworkClient:
     async def ask(
         self, request: Message, api_version: int, response_type: type[R], timeout_ms: float
     ) -> R:
-        """Send a request and return its response; raise TypeError if it has another type."""
+        """Send a request and return its response. Raise TypeError unless it is a
+        `response_type`.
+        """
         response = await self.send(request, api_version, timeout_ms)
         if not isinstance(response, response_type):
             raise TypeError(
@@ -187,7 +189,7 @@ class NetworkClient:
 class _Answers:
     """The receiver of one wire, which passes its bytes to the client.
 
-    The client may have another wire by now; then it ignores the bytes of this one.
+    If the client has another wire by now, the bytes of this wire are ignored.
     """
 
     def __init__(self, client: NetworkClient, wire: Wire) -> None:

@@ -292,8 +292,8 @@ class Processor:
     def fail(self, channel: KafkaChannel, doing: str, error: Exception) -> None:
         """Close a connection after an unexpected exception, and log the exception.
 
-        All other connections go on. This is one of the places where the broker survives a bug of
-        its own (docs/answers.md).
+        All other connections continue. This is one of the places where the broker survives a bug in
+        its own code (docs/answers.md).
         """
         if self._failures_logged.allows():
             log.error(

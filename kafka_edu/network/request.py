@@ -44,7 +44,7 @@ class Connection(Protocol):
 
 
 class Request:
-    """One request on its way; each hop that it passes notes its time, in monotonic ns."""
+    """One request on its way through the broker. Each hop records its time, in monotonic ns."""
 
     __slots__ = (
         "body_offset",

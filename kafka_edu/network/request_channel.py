@@ -5,7 +5,7 @@ Processors put requests in, and handlers take them out. All of them share one bo
 connections. Then the TCP buffers fill up, and the clients must wait too. A response goes back to
 the processor that owns the connection.
 
-Next, for a request: `KafkaRequestHandler`; for a response: `Processor.process_new_responses`.
+Next, for a request: `KafkaRequestHandlerPool`; for a response: `Processor.process_new_responses`.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ class RequestChannel:
         self._queue.appendleft(request)
 
     def begin_handling(self) -> None:
-        """Note that a handler begins to handle a request.
+        """Record that a handler begins to handle a request.
 
         Until `end_handling`, responses are only queued, also responses to other clients.
         """
@@ -137,7 +137,7 @@ class RequestChannel:
         """Queue a response at the processor that owns the connection, and wake the processor.
 
         `parts` are the whole response with its size prefix. None means that no response is sent
-        (Produce with acks=0). Then the connection only goes on with its next request.
+        (Produce with acks=0). Then the connection only continues with its next request.
         """
         request.response_ns = self._time.nanoseconds()
         trace = self._trace
@@ -183,8 +183,8 @@ class DataPlaneRequestChannel(RequestChannel):
     empty a full data queue, and meanwhile nobody would read the control plane's sockets. So after
     each request of the data plane, the loop checks its sockets.
 
-    This costs two turns of the loop for each request, about 20 µs. A broker without a control plane
-    uses the plain RequestChannel and does not pay for it.
+    This takes two turns of the loop for each request, about 20 µs. A broker without a control plane
+    uses the plain RequestChannel and saves this time.
     """
 
     def __init__(self, time: Time, capacity: int, trace: Tracer | None = None) -> None:

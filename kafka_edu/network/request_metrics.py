@@ -17,7 +17,7 @@ stays. `record` takes 0.8 µs for a produce with acks=1, 1.4 µs with acks=all a
 that waited.
 
 Produce requests and consumers' fetches are also counted for each client id, for the dashboard's
-Client screen. Of the times above, this takes 0.1 µs. With them comes the name of the client's
+Client screen. This takes 0.1 µs of the times above. The sample also has the name of the client's
 software, which a client sends once for each connection.
 """
 
@@ -50,8 +50,8 @@ In the protocol, followers and consumers use the same key, Fetch.
 """
 SAMPLE_EVERY_MS: Final = 500
 MOST_CLIENTS: Final = 500
-"""The most client ids that are counted. For a new one more, the id that has been silent for the
-longest time is forgotten.
+"""The maximum number of client ids that are counted. When one more comes, the id that has been
+silent for the longest time is forgotten.
 """
 _FIRST_WITH_SOFTWARE: Final = 3
 """The first version of ApiVersions in which a client names its software."""
@@ -105,9 +105,9 @@ class RequestMetrics:
         self._counts: dict[int, array[int]] = {}
         self._clients: dict[str, _Client] = {}
         self._software: dict[str, str] = {}
-        """Client id → the name and version of its software; the last one that told it is last.
+        """Client id → the name and version of its software; the client that sent it last is last.
 
-        If there are too many, the longest known client is forgotten that is not in `_clients`.
+        If there are too many, one client is forgotten: the oldest one that is not in `_clients`.
         """
         self._sampled_ms = 0
         self._sampled_requests: dict[int, int] = {}
@@ -155,7 +155,7 @@ class RequestMetrics:
 
     def _count_client(self, request: Request, key: int, end_ns: int) -> None:
         """Count a produce (0) or a consumer's fetch (1) by its client id. O(1), except for a new
-        client id beyond MOST_CLIENTS, which costs a search of all of them (25 µs).
+        client id beyond MOST_CLIENTS, which needs a search of all client ids (25 µs).
         """
         name = request.header.client_id or ""
         client = self._clients.get(name)
@@ -174,9 +174,9 @@ class RequestMetrics:
         return self._clients[name].end_ns
 
     def _note_software(self, request: Request) -> None:
-        """Note the name and version of a client's software. Clients send them since Kafka 2.4.
+        """Record the name and version of a client's software. Clients send them since Kafka 2.4.
 
-        A version that is too new has been answered, but its body cannot be read.
+        The broker has answered a request of a version that is too new, but cannot read its body.
         """
         api_version = request.header.api_version
         if not _FIRST_WITH_SOFTWARE <= api_version <= ApiVersionsRequest.VALID.highest:
@@ -236,10 +236,10 @@ class RequestMetrics:
         return events
 
     def gauges(self) -> Iterable[Event]:
-        """Return events about each API and each client that had new requests; at most twice a
+        """Return events about each API and each client that had new requests, at most twice a
         second.
 
-        For an API the event has its histograms.
+        The event about an API has the histograms of the API.
 
         A sample has totals since the start. So a subscriber that misses a sample loses nothing.
         """

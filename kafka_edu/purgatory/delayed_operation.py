@@ -90,8 +90,8 @@ class DelayedOperation(TimerTask):
         self.on_failure: Callable[[Exception], None] | None = None
         """Called with an unexpected exception, for which there is no error code.
 
-        It must fail the request that waits for this operation. None: there is no single such
-        request.
+        This function must fail the request that waits for this operation. None: there is no single
+        such request.
         """
         self.requester: Requester | None = None
         """The request that waits for this operation. None: there is no single such request."""

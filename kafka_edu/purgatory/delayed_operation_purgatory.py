@@ -128,7 +128,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
             trace.on_gauges(self._gauges)
 
     def try_complete_else_watch(self, operation: Operation, keys: tuple[Hashable, ...]) -> bool:
-        """Complete `operation` now if possible; else watch it under `keys` and start its timer.
+        """Complete `operation` now if possible; otherwise watch it under `keys` and start its
+        timer.
 
         Returns whether it was completed at once. There should be only a few keys, all different;
         O(keys). Raises ValueError without a key, because then only the time-out could complete the
@@ -176,8 +177,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
         """Try all operations that wait under `key`, because an event of this key has happened.
 
         Returns how many operations were completed, by this event and by the events that it caused.
-        An inner call, inside another check, returns 0; the outer check does its work before it
-        returns. O(operations under the key).
+        A call inside another check returns 0, and the outer check does its work before the outer
+        check returns. O(operations under the key).
         """
         if key not in self._watchers:
             return 0

@@ -26,7 +26,7 @@ _READ_AHEAD: Final = 1024 * 1024
 def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
     """Yield (position, header) of each whole entry from `position` to `end`.
 
-    An entry must begin at `position`. Each entry costs one read of 61 bytes. Raises
+    An entry must begin at `position`. Each entry needs one read of 61 bytes. Raises
     CorruptRecordError at bytes that cannot begin an entry.
     """
     pread, unpack, make = file.pread, HEADER.unpack, BatchHeader._make

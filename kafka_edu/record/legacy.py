@@ -113,7 +113,7 @@ def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
 
 
 def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[LegacyMessage]:
-    """Return the inner messages of a wrapper, or the message itself if it is none. O(bytes).
+    """Return the inner messages of a wrapper; for any other message, return it alone. O(bytes).
 
     Inner messages get their absolute offsets and their timestamps. Raises an error for every fault
     inside the wrapper; for a wrong checksum only if `checked`.
@@ -160,7 +160,7 @@ def inner_records(message: LegacyMessage) -> list[Record]:
 class OldProduce(NamedTuple):
     """The decoded records of a Produce v0–2.
 
-    The records are numbered from 0. `magic` and `compression` are those that the producer used.
+    The records are numbered from 0. `magic` and `compression` are the producer's values.
     `largest_message` is in bytes.
     """
 

@@ -2,9 +2,9 @@
 
 A record is a chain of varints (see `kafka_edu.record.record`). Only the step from record to record
 needs a loop in Python, because the length of a record says where the next one begins. All other
-fields are read column by column: `varints` takes the positions of one field in every record, reads
-a byte for each, and goes on with those whose varint is longer. The log cleaner, the Spark source
-and the consumer use this.
+fields are read column by column. `varints` takes the positions of one field in every record, reads
+one byte of each, and then continues with the varints that are longer. The log cleaner, the Spark
+source and the consumer use this.
 """
 
 from itertools import repeat
@@ -68,7 +68,7 @@ def varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
         raw = first.astype(np.int64)
         longer = first >= 0x80
         if longer.any():
-            second = data.take(after, mode="clip")  # at the end of `data`, the first byte again
+            second = data.take(after, mode="clip")  # past the end, the last byte again
             if (second[longer] >= 0x80).any():
                 return _long_varints(data, at)
             raw += np.where(longer, (second.astype(np.int64) << 7) - 0x80, 0)
@@ -79,7 +79,9 @@ def varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def _long_varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
-    """Do the same for varints of any length. Raises InvalidRecordError and IndexError."""
+    """Do the same as `varints`, for varints of any length. Raises InvalidRecordError,
+    IndexError.
+    """
     byte = data[at]
     raw = (byte & 0x7F).astype(np.uint64)
     after = at + 1

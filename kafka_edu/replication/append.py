@@ -1,7 +1,7 @@
 """Append records as leader. With acks=all, wait for the followers (Kafka:
 ReplicaManager.appendRecords).
 
-    append to each log → acks 0 or 1: answer now
+    append to each log → acks 0 or 1: respond now
                        → acks all: a DelayedProduce waits until the HW has passed, or time is up
 
 Previous hop of a request: apis/produce. Next hops: Partition, then DelayedProduce.

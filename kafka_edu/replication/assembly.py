@@ -65,9 +65,9 @@ class Replication:
         trace: Tracer | None = None,
     ) -> None:
         """`topic_config` returns a topic's log settings: the broker's, overridden by
-        /config/topics. It must not wait. `quotas` are set by the shell, from the configuration in
-        ZooKeeper. `on_failure` is called with the name of a task that died
-        of a bug; it should stop the broker.
+        /config/topics. This function must not block. `quotas` are set by the shell, from the
+        configuration in ZooKeeper. `on_failure` is called with the name of a task that a bug has
+        ended. It should stop the broker.
         """
         self._config = config
         self._quotas = quotas

@@ -1,15 +1,16 @@
 """Carry out the controller's requests: LeaderAndIsr, StopReplica and UpdateMetadata (Kafka:
 becomeLeaderOrFollower, stopReplicas and maybeUpdateMetadataCache of ReplicaManager).
 
-Two epochs fence stale requests (spec C8). First, a request with an older controller epoch than the
-latest is refused as a whole with STALE_CONTROLLER_EPOCH. Second, if a partition's leader epoch in
-the request is not newer than this broker's, the broker ignores the change of that partition, and
-its error is STALE_CONTROLLER_EPOCH too, as in Kafka 2.0. A LeaderAndIsr request creates the
-replicas that do not exist yet. Next hop: Partition, then the fetchers.
+Two epochs fence stale requests (spec C8). First, the broker refuses a whole request with
+STALE_CONTROLLER_EPOCH if the request's controller epoch is older than the latest. Second, the
+broker ignores a partition in the request if the partition's leader epoch there is not newer than
+the broker's. The error of this partition is STALE_CONTROLLER_EPOCH too, as in Kafka 2.0. A
+LeaderAndIsr request creates the replicas that do not exist yet. Next hop: Partition, then the
+fetchers.
 
-A request may name thousands of partitions. So the partitions change their roles one at a time, and
-the broker serves other requests between two of them. During all this the caller holds the lock of
-role changes, so no second LeaderAndIsr or StopReplica runs at the same time.
+A request may contain thousands of partitions. So the partitions change their roles one at a time,
+and between two of them the broker serves other requests. The caller holds the lock of role changes
+all this time, so no second LeaderAndIsr or StopReplica runs at the same time.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -68,7 +69,7 @@ class Moves(Protocol):
     """The moves of replicas between this broker's log dirs (ReplicaAlterLogDirsManager)."""
 
     def resume(self, partition: Partition) -> None:
-        """Go on with the move of a partition that has a future log."""
+        """Continue the move of a partition that has a future log."""
         ...
 
     def stop(self, topic_partition: TopicPartition, reason: str) -> None: ...
@@ -87,8 +88,8 @@ class StoppedReplicas(NamedTuple):
 
 
 class ControllerOrders:
-    """Carry out the controller's requests, and keep the highest controller epoch seen. Nothing
-    waits for I/O.
+    """Carry out the controller's requests, and remember the highest controller epoch so far. No
+    method waits for I/O.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class ControllerOrders:
         time: Time,
         trace: Tracer | None = None,
     ) -> None:
-        """`leads_more` is called with the partitions whose leader this broker has newly become."""
+        """`leads_more` is called with the partitions that this broker has just begun to lead."""
         self._broker_id = broker_id
         self._partitions = partitions
         self._new_partition = new_partition
@@ -159,12 +160,11 @@ class ControllerOrders:
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, version: int
     ) -> Steps[LeaderAndIsrResponse]:
-        """Become leader or follower of each partition, and return the response with an error for
-        each.
+        """Become leader or follower of each partition. Return the response, with an error for each.
 
-        First come the partitions to lead, then those to follow. O(partitions); it may pause after
-        each. A log dir may fail during a pause and take its partitions offline, so each step checks
-        again whether its partition is online.
+        This broker first becomes leader of its new partitions, then follower of the others.
+        O(partitions); the method may pause after each partition. A log dir may fail during a pause
+        and take its partitions offline, so each step checks again whether its partition is online.
         """
         if not self._accept("LeaderAndIsr", request.controller_id, request.controller_epoch):
             return LeaderAndIsrResponse(error_code=Errors.STALE_CONTROLLER_EPOCH)

@@ -53,13 +53,12 @@ class DelayedDeleteRecords(DelayedOperation):
 
     The low watermark is the least log start offset of the leader and its live followers. The
     request is done when each partition's low watermark has reached the required offset. A partition
-    also stops waiting if this broker no longer leads it, does not know it any more, or has it
-    offline.
+    also stops waiting if this broker no longer leads it, no longer has it, or has taken it offline.
 
-    Followers report their log start with each fetch. A dead follower does not count: when it comes
-    back, it takes over the leader's log start. A partition that still waits when the time is up
-    gets REQUEST_TIMED_OUT, although the leader has deleted its records. Next hop: the handler's
-    `respond`.
+    Followers report their log start with each fetch. A dead follower does not count, because it
+    takes over the leader's log start when it comes back. A partition that still waits at the
+    time-out gets REQUEST_TIMED_OUT, although the leader has deleted its records. Next hop: the
+    handler's `respond`.
     """
 
     __slots__ = ("_metadata_cache", "_partitions", "_respond", "_statuses")

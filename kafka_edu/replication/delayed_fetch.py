@@ -28,20 +28,22 @@ class DelayedFetch(DelayedOperation):
     """A fetch that waits until at least `min_bytes` can be sent.
 
     A follower may read to the LEO, a consumer to the HW (with read_committed to the LSO). The sizes
-    come from positions in the segment, so each partition costs only one subtraction. A partition
+    come from positions in the segment, so each partition needs only one subtraction. A partition
     that is throttled for this follower does not count.
 
-    The fetch also completes in these cases: (A) this broker no longer leads a partition; (B) it
-    does not know a partition any more; (C) the fetch offset and the end lie on different segments,
+    The fetch also completes in these cases: (A) this broker no longer leads a partition; (B) this
+    broker no longer has a partition; (C) the fetch offset and the end lie on different segments,
     because the reader is far behind or the log was truncated; (E) the reader is fenced by its
     epoch; the leader has become leader of more partitions of this follower
     (`end_for_new_partitions`); and, if consumers may read from followers, the HW is above the HW in
-    the follower's last response (KIP-392). When max_wait_ms is over, the bytes that there are, are
-    sent without an error. On completion the log is read a second time. The fetch is watched under
-    every partition of the request, and under its session, because a change of a partition that the
-    session had left out counts too. To list the partitions of a session costs some 18 ns for each,
-    so each list is used twice: the list made on arrival also serves the first `try_complete`, and
-    the list of a `try_complete` also serves the read that follows. Next hop: FetchApi._respond.
+    the follower's last response (KIP-392). When max_wait_ms is over, the leader sends the bytes
+    available then, without an error. On completion the log is read a second time.
+
+    The fetch is watched under every partition of the request. It is also watched under its session,
+    because a partition that this request does not name may change too. Listing the session's
+    partitions takes some 18 ns for each, so each list is used twice. The list made on arrival also
+    serves the first `try_complete`, and the list of a `try_complete` also serves the read that
+    follows. Next hop: FetchApi._respond.
     """
 
     __slots__ = (
@@ -97,7 +99,8 @@ class DelayedFetch(DelayedOperation):
     ) -> LogOffsetMetadata | None:
         """Return where the fetch offset lies in the log's segments, as the first read found it.
 
-        If the session had left out the partition, an earlier fetch found the place.
+        For a partition that the first read skipped, an earlier fetch of the session found the
+        place.
         """
         return self._starts.get(topic_partition) or wanted.place
 
@@ -107,7 +110,7 @@ class DelayedFetch(DelayedOperation):
         return self._params.replica_id
 
     def reads(self, topic_partition: TopicPartition) -> bool:
-        """Return whether the fetch or its session names the partition. O(1) with a session."""
+        """Return whether the fetch or its session includes the partition. O(1) with a session."""
         if self._session is not None:
             return self._session.reads(topic_partition)
         return any(tp == topic_partition for tp, _ in self._infos)
@@ -123,9 +126,9 @@ class DelayedFetch(DelayedOperation):
         return f"follower {self._params.replica_id}" if self._params.from_follower else "a consumer"
 
     def try_complete(self) -> bool:
-        """Complete the fetch if enough bytes can be read, or if waiting is of no use any more.
+        """Complete the fetch if enough bytes can be read, or if it cannot usefully wait any longer.
 
-        O(partitions of the request) in the worst case. It looks at the last partitions first: a
+        O(partitions of the request) in the worst case. The loop begins with the last partitions: a
         session keeps the partitions with the latest news at the end of its list, and these will
         most likely have news again.
         """

@@ -26,9 +26,7 @@ class WaitingSession(Protocol):
         ...
 
     def note_change(self, topic_partition: TopicPartition) -> None:
-        """Note that this partition has changed since the session last listed its changed
-        partitions.
-        """
+        """Record that this partition has changed since the session last listed its changes."""
         ...
 
 
@@ -47,7 +45,7 @@ class DelayedOperations:
     higher LEO, and a DeleteRecords for a higher low watermark.
 
     A fetch of a session waits under the session's key, because waiting under the keys of a thousand
-    partitions would cost too much. Each partition keeps a list of the sessions that have read it to
+    partitions would take too long. Each partition keeps a list of the sessions that have read it to
     its end, and wakes their fetches.
     """
 
@@ -87,8 +85,8 @@ class DelayedOperations:
                 self.sessions.pop(session, None)
 
     def check_and_complete_fetch(self) -> None:
-        """Wake waiting fetches because the log end has moved: followers may have something to
-        read.
+        """Wake waiting fetches because the log end has moved: there are new records for
+        followers.
         """
         self._fetch.check_and_complete(self._topic_partition)
         self.wake_sessions()

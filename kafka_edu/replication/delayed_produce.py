@@ -64,7 +64,7 @@ class ProducePartitionStatus:
         self.log_start_offset = log_start_offset
         self.message = message
         self.record_errors: tuple[RecordError, ...] = ()
-        """The invalid records because of which the batch was refused (KIP-467)."""
+        """The invalid records that made the leader refuse the batch (KIP-467)."""
         self.acks_pending = False
 
     @classmethod
@@ -86,10 +86,11 @@ ProduceResults = dict[TopicPartition, ProducePartitionStatus]
 class DelayedProduce(DelayedOperation):
     """An acks=all produce request that waits until the whole ISR has its records.
 
-    It is done when each partition's HW has reached the required offset, or has an error that
-    waiting cannot cure. A partition is settled if (A) this broker no longer leads it, (B) it is
-    unknown by now, (C) it is offline, or (D) the HW has reached the offset. In case (D) the error
-    is NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has shrunk below min.insync.replicas.
+    It is done when each partition's HW has reached the required offset, or the partition has an
+    error that waiting cannot cure. A partition stops waiting if (A) this broker no longer leads it,
+    (B) this broker no longer has it, (C) it is offline, or (D) its HW has reached the offset. In
+    case (D) the error is NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has shrunk below
+    min.insync.replicas.
 
     When the producer's timeout.ms is over, a partition that still waits gets REQUEST_TIMED_OUT. Its
     records stay in the leader's log. The request is watched under each of its partitions. Next hop:
@@ -108,8 +109,8 @@ class DelayedProduce(DelayedOperation):
         super().__init__(timeout_ms)
         self._statuses = statuses
         self._news: Partition | None = None
-        """The partition in whose leader epoch this is the first acks=all produce to be
-        acknowledged; None if there is no such partition.
+        """A partition of the request that had no acknowledged acks=all produce in its leader epoch
+        before; None if there is no such partition.
         """
         self._partitions = partitions
         self._respond = respond

@@ -37,8 +37,8 @@ class DeleteRecords:
     ) -> None:
         """Delete each partition's records below its offset in `offsets`; -1 means the HW.
 
-        `respond` is called when the logs of all live replicas start at these offsets or behind
-        them, or after `timeout_ms`.
+        `respond` is called when the logs of all live replicas start at these offsets or above them,
+        or after `timeout_ms`.
         """
         statuses: dict[TopicPartition, DeleteRecordsStatus] = {}
         for tp, offset in offsets.items():

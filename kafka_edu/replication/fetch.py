@@ -1,9 +1,9 @@
 """Fetch records for consumers and followers (Kafka: ReplicaManager.fetchMessages).
 
-    read each log → enough bytes, an error, or no time to wait: answer now
-                  → else a DelayedFetch waits, and reads a second time when it is done
+    read each log → enough bytes, an error, or no time to wait: respond now
+                  → otherwise a DelayedFetch waits, and reads a second time at its end
 
-A follower's fetch is also its acknowledgement: the leader notes the follower's new LEO, and then
+A follower's fetch is also its acknowledgement. The leader records the follower's new LEO, and then
 perhaps moves the HW, which completes waiting produces and fetches. Previous hop of a request:
 apis/fetch. Next hops: Partition, then DelayedFetch.
 """
@@ -64,15 +64,13 @@ class Fetch:
         """Read the wanted partitions, and call `respond` once with the results.
 
         `respond` is called now, or when there are `min_bytes`, or after `max_wait_ms`. It is called
-        now if there is no time to wait, no partition is wanted, there are enough bytes already, or
-        a partition has an error or a diverging epoch.
+        now if there is no time to wait, no partition is wanted, or there are enough bytes already.
+        It is also called now if a partition has an error, a diverging epoch, or another replica to
+        read from.
 
         `infos` are the partitions to read. If they belong to a `session`, a change of any other
-        partition of the session also wakes the waiting fetch.
-
-        After the read, a follower's fetch reports the follower's position (book 001). The response
-        is immediate if there is no time to wait, nothing is wanted, there are enough bytes, or
-        there is an error, a diverging epoch, or another replica to read from.
+        partition of the session also wakes the waiting fetch. After the read, a follower's fetch
+        reports the follower's position to the leader's partitions (book 001).
         """
         now_ms = self._time.hi_res_clock_ms()
         if self._awaited and params.from_follower:
@@ -111,11 +109,11 @@ class Fetch:
         """Make the followers of newly led partitions name these partitions in a fetch soon.
 
         `elected` are the partitions whose leader this broker has just become. A follower has only
-        one fetch under way. If it was sent without the new partitions, none of their records are
-        replicated until that fetch is answered, at worst after replica.fetch.wait.max.ms. So this
-        method answers the waiting fetches now. A follower may learn of the election later than its
-        leader. So for AWAITED_MS a fetch that still lacks a new partition waits only SHORT_WAIT_MS.
-        O(waiting fetches).
+        one fetch under way. If that fetch was sent without the new partitions, none of their
+        records are replicated until it is answered, at worst after replica.fetch.wait.max.ms. So
+        this method answers the waiting fetches now. A follower may learn of the election later than
+        its leader. So for AWAITED_MS a fetch that does not name all new partitions waits only
+        SHORT_WAIT_MS. O(waiting fetches).
         """
         until_ms = self._time.hi_res_clock_ms() + AWAITED_MS
         followers: dict[int, list[TopicPartition]] = {}

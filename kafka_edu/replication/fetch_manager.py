@@ -1,12 +1,12 @@
 """Find out which partitions a fetch request reads and which ones its response lists; both depend on
 its fetch session (Kafka: FetchManager and the FetchContexts in FetchSession.scala; KIP-227).
 
-    session id, epoch     context       reads                the response names
-    any,  -1              sessionless   what is named        all
-    any,   0              full          what is named        all
-    known, the next one   incremental   all of the session   what is new
-    known, another one    error         -                    INVALID_FETCH_SESSION_EPOCH
-    unknown, > 0          error         -                    FETCH_SESSION_ID_NOT_FOUND
+    session id, epoch     context       partitions read            partitions in the response
+    any,  -1              sessionless   all named in the request   all
+    any,   0              full          all named in the request   all
+    known, the next one   incremental   all of the session         those with news
+    known, another one    error         none          (error INVALID_FETCH_SESSION_EPOCH)
+    unknown, > 0          error         none          (error FETCH_SESSION_ID_NOT_FOUND)
 
 A full fetch opens a session, if there is a free slot. After a fetch with a wrong epoch, the session
 still expects the same epoch as before. A full or sessionless fetch closes the session whose id it
@@ -47,10 +47,9 @@ class FetchContext(Protocol):
 
     @property
     def session(self) -> FetchSession | None:
-        """The session if this fetch is incremental: it reads all partitions of the session but
-        names only some of them.
+        """The session of an incremental fetch; None for any other fetch.
 
-        Else None.
+        An incremental fetch reads all partitions of its session but names only some of them.
         """
         ...
 
@@ -59,9 +58,9 @@ class FetchContext(Protocol):
         ...
 
     def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
-        """Return the response to the fetch. `results` has the result of each partition of `infos`.
+        """Return the response. `results` has the result of each partition of `infos`.
 
-        Called once.
+        The caller calls this method once.
         """
         ...
 
@@ -135,7 +134,7 @@ class FullFetchContext:
 
 class IncrementalFetchContext:
     """A fetch that names only the partitions that have changed. It reads all changed partitions of
-    the session, and the response lists only those with news.
+    the session, and the response lists only partitions with news.
     """
 
     error: Final = Errors.NONE
@@ -177,7 +176,7 @@ class FetchManager:
         follower: str = "",
         now_ms: int,
     ) -> FetchContext:
-        """Return the context of the fetch, by the module's table. O(partitions named).
+        """Return the context of the fetch, as the table at the top says. O(partitions named).
 
         `follower` names a follower's fetcher by broker id and client id; it is empty for a
         consumer. Versions below 7 have no sessions; the caller passes epoch -1 for them.

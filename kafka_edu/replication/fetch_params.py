@@ -100,7 +100,7 @@ class FetchParams(NamedTuple):
     def hard_max_bytes_limit(self) -> bool:
         """Return whether `max_bytes` may cut a batch in two.
 
-        v0 to v2 do that. Later versions return at least one whole batch, whatever its size.
+        v0 to v2 may do so. Later versions return at least one whole batch, whatever its size.
         """
         return self.api_version <= 2
 
@@ -116,7 +116,7 @@ class PartitionFetch:
     current_leader_epoch: int = -1
     last_fetched_epoch: int = -1
     place: LogOffsetMetadata | None = field(default=None, compare=False)
-    """The place of `fetch_offset` in the log's segments, noted by the last read that found no
+    """The place of `fetch_offset` in the log's segments, set by the last read that found no
     records.
     """
 

@@ -45,11 +45,12 @@ class CachedPartition:
         self.follower: Replica | None = None
 
     def take_news(self, read: LogReadResult, clock: FetchClock) -> bool:
-        """Return whether `read` must be answered, and remember it.
+        """Return whether the response must list `read`, and remember its offsets.
 
-        It must be answered if it has records, an error, a diverging epoch or another replica to
-        read from, or if the HW or the log start moved. Every error is listed, and also the first
-        read after an error, because the client may have dropped what it knew about the partition.
+        The response must list a read with records, an error, a diverging epoch or another replica
+        to read from, and a read after which the HW or the log start differs. It lists every error.
+        It also lists the first read after an error, because the client may have dropped its
+        knowledge of the partition.
         """
         news = (
             read.size_in_bytes > 0
@@ -72,8 +73,8 @@ class CachedPartition:
     def forget_answer(self) -> None:
         """Make the next fetch read the partition, even if nothing has changed.
 
-        From now on the follower counts as caught up by its own reads, no longer by the session's
-        clock.
+        From now on the follower's own reads show whether it is caught up. The session's clock does
+        not count any more.
         """
         self.answered = NO_VERSION
         if self.follower is not None:
@@ -116,9 +117,8 @@ class FetchSession:
     ) -> None:
         self.session_id = session_id
         self.privileged = privileged
-        """Whether this is a follower's session.
-
-        A new session of a consumer cannot take its slot.
+        """Whether this is a follower's session. A new session of a consumer cannot take its
+        slot.
         """
         self.partitions = partitions
         self.key = f"fetch session {session_id}"
@@ -165,7 +165,7 @@ class FetchSession:
         return cached is not None and cached.high_watermark < high_watermark
 
     def note_change(self, topic_partition: TopicPartition) -> None:
-        """Note that the partition has changed, so a waiting fetch calls `infos` again. O(1)."""
+        """Record that the partition has changed, so a waiting fetch calls `infos` again. O(1)."""
         self.changed.add(topic_partition)
 
     def begins_with(self, infos: FetchInfos) -> bool:

@@ -101,7 +101,7 @@ class FetchSessionCache:
         return session_id
 
     def touch(self, session: FetchSession, now_ms: int) -> None:
-        """Note that the session is being used now."""
+        """Record that the session is being used now."""
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
         session.last_used_ms = now_ms
         old = now_ms - session.created_ms > self._eviction_ms

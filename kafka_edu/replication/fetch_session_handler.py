@@ -39,8 +39,8 @@ class FetchSessionHandler:
     changed.
 
     `put` and `remove` change the wanted partitions. `build` returns the next request. After
-    `build`, call `handle_response` or `handle_error` before the next `build`. The first fetch and
-    the one after any error are full: they name all partitions. Building costs O(partitions named),
+    `build`, call `handle_response` or `handle_error` before the next `build`. The first fetch, and
+    each fetch after an error, are full: they name all partitions. `build` is O(partitions named),
     not O(partitions followed).
     """
 
@@ -113,8 +113,8 @@ class FetchSessionHandler:
         return True
 
     def handle_error(self) -> None:
-        """Note that no response came. The next fetch is full and closes the old session.
+        """Record that no response came. The next fetch is full and closes the old session.
 
-        Nobody knows whether the leader has handled the request.
+        The leader may or may not have handled the request.
         """
         self.session_epoch = INITIAL_EPOCH

@@ -8,7 +8,7 @@ watermark).
 
 The value itself belongs to the log (`Log.high_watermark_metadata`, as in Kafka since 2.4), because
 retention, truncation and the last stable offset need it there. Every move passes through
-`HighWatermark._set`, except those by truncation.
+`HighWatermark._set`, except moves by truncation.
 """
 
 from collections.abc import Collection, Iterable
@@ -82,7 +82,7 @@ class HighWatermarkRule:
 
 
 class HighWatermark:
-    """Moves the HW of a partition's log, and knows the cause of the last move. Owned by its
+    """Moves the HW of a partition's log, and records the cause of the last move. Owned by its
     Partition.
 
     For subscribers of level `state`, a move gives no event when it happens. `emit_last_move` emits
@@ -138,7 +138,7 @@ class HighWatermark:
         self.truncated()
 
     def replace_log(self, log: Log) -> None:
-        """Use another log from now on. It has the same HW."""
+        """From now on use another log, which has the same HW."""
         self._log = log
 
     def detach(self) -> None:
@@ -156,7 +156,7 @@ class HighWatermark:
     ) -> bool:
         """As the leader, set the HW to max(HW, candidate). Return whether it moved.
 
-        If it moved, the caller notes the cause (`moved_by`, `moved_because`). A move to the same
+        If it moved, the caller records the cause (`moved_by`, `moved_because`). A move to the same
         offset on a newer segment counts as a move too, because DelayedFetch needs the right place.
 
         O(1) if the HW is at the log's end and its place is known, as with each fetch of an idle
@@ -180,7 +180,7 @@ class HighWatermark:
         return False
 
     def follow(self, log: Log, leader_high_watermark: int, leader_epoch: int) -> int:
-        """As a follower, set the HW to the leader's HW, but at most to the own log end. Return the
+        """As a follower, set the HW to the leader's HW, but at most to this log's end. Return the
         HW.
         """
         offset = self._rule.of_follower(
@@ -191,19 +191,19 @@ class HighWatermark:
         return offset
 
     def truncated(self) -> None:
-        """Note that the log was truncated and the HW perhaps lowered.
+        """Record that the log was truncated and the HW may have been lowered.
 
-        Earlier moves are then never emitted.
+        Moves from before the truncation are never emitted.
         """
         self._before = self.offset
         self.event = 0
 
     def moved_by(self, follower_id: int, fetch_offset: int) -> None:
-        """Note that this follower's fetch caused the last move."""
+        """Record that this follower's fetch caused the last move."""
         self._moved_by, self._moved_at = follower_id, fetch_offset
 
     def moved_because(self, reason: str) -> None:
-        """Note the cause of the last move, or of the next move that is not caused by a fetch."""
+        """Record the cause of the last move, or of the next move that is not caused by a fetch."""
         self._moved_by, self._moved_because = -1, reason
 
     def why(self) -> str:
@@ -270,7 +270,7 @@ class HighWatermark:
         )
 
     def _is_emitted(self, trace: Tracer, level: Level) -> bool:
-        """Return whether subscribers of `level` have got the last move's event.
+        """Return whether the last move's event has reached the subscribers of `level`.
 
         An event at level HOPS does not reach subscribers of STATE. They get the move when it
         completes a produce whose event has level STATE.

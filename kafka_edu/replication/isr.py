@@ -46,9 +46,9 @@ def out_of_sync_replicas(
     """Return the members of `isr` that last caught up more than `max_lag_ms` ago.
 
     Example with 10,000 ms and a check every 5,000 ms: a follower stops at 0. It is still in the ISR
-    after the check at 10,000 and leaves at 15,000. The one rule covers two kinds of followers: a
-    stuck one does not fetch any more, and a slow one fetches but never reaches the leader's log
-    end.
+    after the check at 10,000 and leaves at 15,000. This one rule finds two kinds of followers. A
+    stuck follower does not fetch any more. A slow follower fetches but never reaches the leader's
+    log end.
     """
     members = set(isr)
     return tuple(
@@ -61,10 +61,10 @@ def out_of_sync_replicas(
 def may_join_isr(log_end_offset: int, high_watermark: int, leader_epoch_start_offset: int) -> bool:
     """Return whether a follower with this LEO may join the ISR.
 
-    It must have all committed records, or the high watermark would fall. It must also have reached
-    the first offset of this leader's epoch. Before that point the end of its log may come from an
-    older leader and be truncated later, and the high watermark here may be lower than the offset up
-    to which records were committed then (KAFKA-6361).
+    The follower must have all committed records, because otherwise the high watermark would fall.
+    It must also have reached the first offset of this leader's epoch. Before that point, the end of
+    its log may come from an older leader and be truncated later. Also, the new leader's high
+    watermark may still be lower than the older leader's high watermark was (KAFKA-6361).
     """
     return log_end_offset >= high_watermark and log_end_offset >= leader_epoch_start_offset
 
@@ -176,7 +176,7 @@ class IsrState:
         return proposal
 
     def written(self, proposal: IsrProposal, zk_version: int | None) -> bool:
-        """Note ZooKeeper's answer to a proposal. Return whether the ISR changed.
+        """Record ZooKeeper's answer to a proposal. Return whether the ISR changed.
 
         `zk_version` is the new version of the znode, or None if the znode had another version than
         expected. An answer to an older proposal changes nothing, because the controller has sent a
@@ -187,7 +187,7 @@ class IsrState:
         self.proposal = None
         tp, epoch = self._topic_partition, proposal.state.leader_and_isr.leader_epoch
         if zk_version is None:
-            self.stale = True  # `expected` stays the larger set: the valid one is not known
+            self.stale = True  # `expected` stays the larger set: which ISR is valid is unknown
             if self._trace:
                 with self._trace.because(self._proposal_event):
                     self._trace(

@@ -100,8 +100,8 @@ class IsrChangePropagation:
 
 
 class IsrUpdates:
-    """Propose smaller ISRs, and note in `changes` which changed ISRs the controller does not know
-    yet.
+    """Propose smaller ISRs, and record in `changes` the changed ISRs to report to the
+    controller.
     """
 
     def __init__(self, partitions: Partitions, time: Time) -> None:
@@ -121,7 +121,7 @@ class IsrUpdates:
     def written(self, proposal: IsrProposal, zk_version: int | None) -> None:
         """Pass ZooKeeper's answer to the partition: the new version, or None if ZooKeeper refused.
 
-        If the ISR changed, note it for the next report to the controller.
+        If the ISR changed, record it for the next report to the controller.
         """
         now_ms = self._time.hi_res_clock_ms()
         partition = self._partitions.get(proposal.topic_partition)
@@ -131,15 +131,14 @@ class IsrUpdates:
     def still_wanted(self, proposal: IsrProposal) -> bool:
         """Return whether the proposal is still to be written.
 
-        It is, if this broker still leads the partition and the controller has sent no newer ISR
-        since.
+        True if this broker still leads the partition, and the controller has sent no newer ISR.
         """
         partition = self._partitions.get(proposal.topic_partition)
         return partition is not None and partition.isr_state.proposal is proposal
 
 
 class IsrWriter:
-    """Writes proposed ISRs to ZooKeeper. Each write is a task of its own."""
+    """Writes proposed ISRs to ZooKeeper. Each write is a separate task."""
 
     def __init__(
         self,
@@ -167,8 +166,8 @@ class IsrWriter:
     async def _write(self, proposal: IsrProposal) -> None:
         """Write until ZooKeeper answers, or until the controller has sent a newer ISR.
 
-        After a lost connection nobody knows whether the write was done. To write the same state
-        again is safe: if the znode already has it, the store reports success.
+        If the connection is lost, the write may or may not have been done. Writing the same state
+        again is safe: if the znode already has this state, the store reports success.
         """
         while self._updates.still_wanted(proposal):
             try:

@@ -22,7 +22,7 @@ class LeadershipListener(Protocol):
         ...
 
     def on_resignation(self, partition: int, leader_epoch: int | None) -> None:
-        """Give up the partition, because this broker does not lead it now. Perhaps it never did.
+        """Give up the partition, because this broker does not lead it. It may never have led it.
 
         `leader_epoch` is the epoch of the leader that this broker now follows; None if its replica
         was removed.
@@ -44,7 +44,7 @@ class Leadership:
 
     def changed(self, leaders: Iterable[Partition], followers: Iterable[Partition]) -> None:
         """Notify the listeners after a LeaderAndIsr request was carried out: first about the
-        partitions that this broker newly leads, then about those that it follows.
+        partitions that this broker newly leads, then about the partitions that it follows.
 
         O(partitions).
         """

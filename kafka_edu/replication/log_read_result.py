@@ -24,7 +24,8 @@ class EpochAndOffset(NamedTuple):
 class LogReadResult(NamedTuple):
     """The result of one read of one partition: the records, and the partition's offsets.
 
-    The offsets are those from before the leader has noted the reader's own fetch, as in Kafka 2.0.
+    The offsets are those from before this fetch. The leader records the reader's fetch, which may
+    move the HW, only after the read, as in Kafka 2.0.
     """
 
     error: Errors

@@ -11,16 +11,16 @@ watermark never falls within an epoch.
 
 The leader learns its followers' LEOs from their fetches. The HW is the least LEO that counts, so it
 moves when the slowest of these replicas has moved. A follower gets the HW in the response to its
-fetch, so it knows the HW one fetch later than the leader. All cases in which Kafka used to lose
-records come from this delay of one fetch. Leader epochs solve them (`truncation`).
+fetch, so it knows the HW one fetch later than the leader. This delay of one fetch was the cause of
+all cases in which Kafka used to lose records. Leader epochs solve them (`truncation`).
 
-The ISR is kept in ZooKeeper and changed by compare-and-set. It is proposed here, written by the
-shell (`isr_writer`) and confirmed by `isr_written`; see `isr_state`.
+The ISR is kept in ZooKeeper and changed by compare-and-set. `Partition` proposes a new ISR, the
+shell (`isr_writer`) writes it, and `isr_written` confirms it; see `isr_state`.
 
-A reader (consumer or follower) sends the leader epoch that it knows, and is fenced if the replica
-has another one (KIP-320). A follower must have all records, so it may read to the log's end. A
-consumer may read up to the high watermark, or with read_committed up to the last stable offset
-(`FetchIsolation`).
+A reader (consumer or follower) sends the leader epoch that it knows. If the replica has another
+epoch, the reader is fenced (KIP-320). A follower must have all records, so it may read to the log's
+end. A consumer may read up to the high watermark, or with read_committed up to the last stable
+offset (`FetchIsolation`).
 
 Owned by the broker's loop. `now_ms` is monotonic time, `wall_ms` is wall-clock time. Next hop of a
 produce or fetch request: Log.
@@ -92,8 +92,8 @@ class Partition:
         """A counter that increases with each change that a reader could notice."""
         self.log: Log | None = None
         self.future_log: Log | None = None
-        """The copy that grows in another log dir and then replaces `log`; None: no move is under
-        way. It serves nobody.
+        """The copy of the log in another log dir, which will replace `log` when it is complete. No
+        request reads it. None if no move is under way.
         """
         self.high_watermark = HighWatermark(topic_partition, trace)
         self.leader = NO_LEADER
@@ -118,15 +118,15 @@ class Partition:
         self.isr_state = IsrState(topic_partition, trace)
         self._followers: dict[int, Replica] = {}
         self.first_ack_pending = False
-        """True on a leader with a new epoch until it acknowledges the first acks=all produce in it.
-        That first acknowledgement is emitted even at level `state`.
+        """True on a leader whose epoch has no acknowledged acks=all produce yet. The first such
+        acknowledgement is emitted even at level `state`.
         """
         self.first_append_pending = False
-        """True on a follower with a new epoch until it appends the first records in it. That first
+        """True on a follower that has not appended records in its present epoch yet. The first such
         append is emitted even at level `state`.
         """
         self.committed_alone = -1
-        """The HW at the moment when this replica ceased to be leader and only member of the ISR.
+        """The HW at the moment when this replica stopped being leader and only member of the ISR.
         All records committed until then lie below it. -1 if this does not apply.
         """
         self._isr_checked_ms = 0
@@ -157,9 +157,10 @@ class Partition:
         (KIP-320).
 
         Raises FENCED_LEADER_EPOCH if the client knows an older leader epoch than this broker.
-        Raises UNKNOWN_LEADER_EPOCH if the client knows a newer one, about which the controller has
-        not informed this broker yet. Also raises NOT_LEADER_OR_FOLLOWER and REPLICA_NOT_AVAILABLE.
-        A request with NO_LEADER_EPOCH (-1) is not fenced; one with an even lower epoch is.
+        Raises UNKNOWN_LEADER_EPOCH if the client knows a newer epoch, about which the controller
+        has not informed this broker yet. Also raises NOT_LEADER_OR_FOLLOWER and
+        REPLICA_NOT_AVAILABLE. A request with NO_LEADER_EPOCH (-1) is not fenced; a request with an
+        even lower epoch is fenced.
         """
         if current_leader_epoch not in (NO_LEADER_EPOCH, self.leader_epoch):
             older = current_leader_epoch < self.leader_epoch
@@ -203,8 +204,8 @@ class Partition:
         return size
 
     def maybe_replace_current_with_future_replica(self, logs: SwapsLogs) -> bool:
-        """Put the copy in the place of the local log if both end at the same offset. Return whether
-        that was done. Readers and writers notice nothing. Raises KAFKA_STORAGE_ERROR.
+        """Replace the local log with its copy if both end at the same offset. Return whether that
+        was done. Readers and writers notice nothing. Raises KAFKA_STORAGE_ERROR.
         """
         log, future = self.log, self.future_log
         if log is None or future is None or log.log_end_offset != future.log_end_offset:
@@ -218,7 +219,7 @@ class Partition:
             follower.locate(new)
         if self.is_leader:
             new.locate_high_watermark()
-        self._delayed.check_and_complete_all()  # they know places in the segments of the old log
+        self._delayed.check_and_complete_all()  # they hold places in the old segments
         return True
 
     @property
@@ -227,7 +228,7 @@ class Partition:
         return self.isr_state.members
 
     def follower(self, broker_id: int) -> Replica | None:
-        """Return what the leader knows about a follower.
+        """Return the leader's knowledge of one follower.
 
         None if `broker_id` is the leader itself or an unassigned broker, or if this broker is not
         the leader.
@@ -244,9 +245,9 @@ class Partition:
     ) -> bool:
         """Become leader, as the controller demands. Return True if this broker did not lead before.
 
-        The new epoch starts at the LEO. It is put into the epoch cache at once. So a follower with
-        a longer log learns where to truncate, even before this leader has written any record. The
-        followers' offsets are unknown until they fetch.
+        The new epoch starts at the LEO, and the leader puts it into the epoch cache at once. So a
+        follower with a longer log learns where to truncate, even before this leader has written any
+        record. The followers' offsets are unknown until they fetch.
         """
         log = self.local_log()
         was_leader = self.is_leader
@@ -294,7 +295,7 @@ class Partition:
     def make_follower(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> bool:
         """Become follower, as the controller demands. Return True if leader or epoch changed.
 
-        Then the fetcher must start again with truncation.
+        If so, the fetcher must start again with truncation.
         """
         changed = self.leader != state.leader or self.leader_epoch != state.leader_epoch
         if self.is_leader:
@@ -366,7 +367,7 @@ class Partition:
     def delete_records_on_leader(self, offset: int) -> int:
         """Delete the records below `offset` (-1: below the HW), and return the resulting offset.
 
-        The followers learn it with their next fetch. Raises NOT_LEADER_OR_FOLLOWER,
+        The followers learn the new log start with their next fetch. Raises NOT_LEADER_OR_FOLLOWER,
         POLICY_VIOLATION (cleanup.policy is not delete), and OFFSET_OUT_OF_RANGE (negative, or above
         the HW).
         """
@@ -528,11 +529,11 @@ class Partition:
         return hw.emit_last_move(level, self.leader_epoch, self.role_event)
 
     def _check_and_complete_all(self) -> None:
-        """Make all waiting requests check again. The last move of the HW is the cause of their
-        events.
+        """Make all waiting requests check again. Their events have the last move of the HW as
+        cause.
         """
         move = self.high_watermark.event
-        if not move:  # so for nearly every move, which saves a context of 0.5 µs
+        if not move:  # usually the move has no event: this saves a context of 0.5 µs
             self._delayed.check_and_complete_all()
             return
         with because(self._trace, move):
@@ -571,7 +572,7 @@ class Partition:
         )
 
     def isr_written(self, proposal: IsrProposal, zk_version: int | None, now_ms: int) -> bool:
-        """Note ZooKeeper's answer to a proposal. Return whether the ISR changed.
+        """Record ZooKeeper's answer to a proposal. Return whether the ISR changed.
 
         `zk_version` is the znode's new version, or None if ZooKeeper refused. The HW may move,
         because the slowest member may have left the ISR.
@@ -589,10 +590,9 @@ class Partition:
         return True
 
     def append_records_to_follower(self, fetch_offset: int, records: Buffer, wall_ms: int) -> None:
-        """Append the leader's record batches unchanged. `fetch_offset` is where they were fetched
-        from.
+        """Append the leader's record batches unchanged. `fetch_offset` is the offset of the fetch.
 
-        The caller has checked that it is still the LEO.
+        The caller has checked that `fetch_offset` is still the LEO.
         """
         log = self.local_log()
         assert fetch_offset == log.log_end_offset, (
@@ -623,8 +623,8 @@ class Partition:
 
         If the HW lies above the new log end, it falls too.
 
-        Call this even if no record is to be cut: it also removes an epoch from the cache that began
-        at the log end and has no records.
+        Call this even if no record is to be cut: the cache may hold an epoch that began at the log
+        end and has no records. That epoch is removed too.
         """
         try:
             logs.truncate_to({self.topic_partition: offset})
@@ -727,7 +727,7 @@ class Partition:
         """Read from this broker's log, but no record beyond the limit of `isolation`.
 
         `last_fetched_epoch` is the epoch of the reader's last record (-1: not given). If that epoch
-        ends earlier in this log, the result has no records and says where it ends. With
+        ends earlier in this log, the result has no records and says where the epoch ends. With
         TXN_COMMITTED the result also lists the aborted transactions. Raises the errors of
         `log_for_request`, and OFFSET_OUT_OF_RANGE.
         """
@@ -764,7 +764,7 @@ class Partition:
                     diverging,
                     aborted,
                 )
-        if fetch_offset == log_end:  # most of the time so for most partitions of a follower
+        if fetch_offset == log_end:  # true for most reads of a follower
             at = log.log_end_offset_metadata
             return LogReadResult(
                 Errors.NONE,
@@ -809,9 +809,9 @@ class Partition:
         )
 
     def reaches(self, start: LogOffsetMetadata) -> bool:
-        """Return whether the log still reaches to `start`.
+        """Return whether `start` still lies inside the log.
 
-        It does not if it was truncated since.
+        False if the log was truncated below it since.
         """
         return self.log is not None and start.message_offset <= self.log.log_end_offset
 

@@ -11,11 +11,11 @@ from kafka_edu.trace.events.replication import (
 )
 
 IN_TURN: Final = 10
-"""The number of unchanged partitions that each sample includes in turn. One costs 12 µs."""
+"""The number of unchanged partitions in each sample. Sampling one takes 12 µs."""
 UNSTABLE_SHOWN: Final = 3
-"""How many of a partition's open transactions a sample describes. It counts the others."""
+"""How many of a partition's open transactions a sample describes. The others are only counted."""
 UNSETTLED: Final = -1
-"""This value is noted instead of a version if the partition must be sampled again next time."""
+"""Stands for a version if the partition must be sampled again next time."""
 
 
 def partition_progress(partition: Partition) -> PartitionProgress | None:
@@ -43,11 +43,11 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
 class PartitionSampler:
     """Samples the partitions that have changed since their last sample, and a few others in turn.
 
-    Without this class every partition was sampled ten times a second: 460 idle partitions made
-    4,600 events a second, and a dashboard that read them fell half a minute behind. A partition has
-    not changed if its version is the same and its followers had all records at the last sample. But
-    the times of its followers' fetches change all the time. So each sample also includes IN_TURN
-    leader partitions that have not changed, the next ones each time.
+    Without this class every partition was sampled ten times a second. Then 460 idle partitions made
+    4,600 events a second, and a dashboard that read these events fell half a minute behind. A
+    partition has not changed if its version is the same and its followers had all records at the
+    last sample. But the times of its followers' fetches change all the time. So each sample also
+    includes IN_TURN leader partitions that have not changed, and these take turns.
     """
 
     def __init__(self, in_turn: int = IN_TURN) -> None:

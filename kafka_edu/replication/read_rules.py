@@ -57,7 +57,7 @@ class ReadRules:
     def leader_throttles(self, partition: Partition, replica_id: int) -> bool:
         """Return the same as `should_leader_throttle`, but do not count the partition as held back.
 
-        For callers that only look.
+        It is for callers that only inspect the state.
         """
         quota = self._quota
         return (
@@ -73,8 +73,9 @@ class ReadRules:
     ) -> int | None:
         """Return the follower from which the consumer should read; None means from this broker.
 
-        Candidates are the followers whose log has the offset, or ends there, in the ISR or not, as
-        in Kafka 2.8. A follower never sends a consumer on. O(replicas).
+        Candidates are the followers whose log contains the offset or ends at it. As in Kafka 2.8,
+        they need not be in the ISR. A follower itself never sends a consumer to another replica.
+        O(replicas).
         """
         if self._selector is None or not partition.is_leader:
             return None

@@ -2,8 +2,8 @@
 
 Kafka: ReplicaAlterLogDirsManager.scala, alterReplicaLogDirs in ReplicaManager.scala; KIP-113.
 
-A move outlives the broker: the future log stays on the disk. When the controller names the replica
-again after a start, the move goes on where it was.
+A move survives a restart of the broker, because the future log stays on the disk. When the
+controller names the replica again after the start, the move continues where it stopped.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class ReplicaAlterLogDirsManager:
         self._threads: dict[int, _Running] = {}
         self._of: dict[TopicPartition, ReplicaAlterLogDirsThread] = {}
         self._ending: dict[asyncio.Task[None], None] = {}
-        """Tasks that are ending: cancelled ones, and those that give up a copy."""
+        """Tasks that are ending: cancelled tasks, and tasks that delete a copy."""
         log_manager.on_truncation(self.mark_for_truncation)
         log_manager.on_future_log_lost(self._future_log_lost)
         partitions.on_offline(partial(self.stop, reason="the log dir of the replica has failed"))
@@ -107,8 +107,8 @@ class ReplicaAlterLogDirsManager:
         thread.add(move)
 
     def resume(self, partition: Partition) -> None:
-        """Go on with a move whose future log was found at the start, or that a StopReplica has
-        stopped. A copy in the replica's own dir is of no use, and is given up.
+        """Continue a move whose future log was found when the broker started, or that a StopReplica
+        has stopped. If the copy is in the dir of the current log, delete it, because it is useless.
         """
         tp, future = partition.topic_partition, partition.future_log
         if future is None or self.is_moving(tp):

@@ -6,21 +6,20 @@ KIP-113).
                           └──────────────┘
                      the current log was cut back
 
-The copy is a log of its own, the *future log*. It follows the *current log* as a follower follows
-its leader. First it is truncated where the two logs begin to differ, by leader epochs. Then the
-records that it lacks are appended, byte by byte the same. Nothing goes over the network, because
-both logs are on this broker.
+The copy is a separate log, the *future log*. It follows the *current log* as a follower follows its
+leader. First it is truncated where the two logs begin to differ, according to leader epochs. Then
+the records that it lacks are appended unchanged, byte for byte. Nothing goes over the network,
+because both logs are on this broker.
 
 One replica is copied at a time, so that each move is short. Replicas are copied in order of topic
 and partition. A piece is at most 1 MiB, and at most replica.fetch.max.bytes. A worker thread reads
-a piece from the disk, and the event loop appends it to the future log. Then other tasks have their
-turn. If only a few bytes are left to copy, the event loop reads them itself, from the page cache.
-Nobody appends to the current log between this read and the swap, so the copy catches up even under
-load.
+a piece from the disk, and the event loop appends it to the future log. Then other tasks can run. If
+only a few bytes are left to copy, the event loop reads them itself, from the page cache. Nobody can
+append to the current log between this read and the swap, so the copy catches up even under load.
 
-The copy lies in the page cache at first. So it is flushed before the swap, unless the current log
-itself was not flushed that far. So a power failure cannot lose a record that was on the disk before
-the move. Kafka does not flush here.
+At first the copy is only in the page cache. So it is flushed before the swap, unless the current
+log itself was not flushed that far. So a power failure cannot lose a record that was on the disk
+before the move. Kafka does not flush here.
 
 In Kafka this is a thread, here it is a task. The swap itself is
 `LogManager.replace_current_with_future_log`.
@@ -58,7 +57,7 @@ From the page cache this takes some 30 µs. After a worker's flush the loop also
 class ReplicaMove:
     """One replica that moves to another log dir, and its progress.
 
-    Each new order to move creates a new object, so work that was begun for an old order is dropped.
+    Each new order to move creates a new object, so work for an old order is dropped.
     """
 
     __slots__ = (
@@ -95,8 +94,8 @@ class ReplicaMove:
         self.throttled = False
         self.copied_bytes = 0
         self.unflushed_bytes: int | None = None
-        """Bytes that were copied since the last flush of this move. None before its first flush:
-        nobody knows how much of the copy is on the disk.
+        """Bytes that were copied since the last flush of this move. None before its first flush,
+        because it is not known how much of the copy is on the disk.
         """
         self.began_ms = now_ms
         self.event = 0
@@ -151,7 +150,7 @@ class ReplicaAlterLogDirsThread:
         return self._moves.values()
 
     def add(self, move: ReplicaMove) -> None:
-        """Copy a replica from now on. It begins with truncation."""
+        """Copy a replica from now on. The first step is truncation."""
         self._moves[move.topic_partition] = move
         self._work.set()
 
@@ -167,7 +166,7 @@ class ReplicaAlterLogDirsThread:
         return move
 
     def mark_for_truncation(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Note that the current log was truncated to `offset`.
+        """Record that the current log was truncated to `offset`.
 
         The future log is truncated too before more is copied.
         """
@@ -192,10 +191,10 @@ class ReplicaAlterLogDirsThread:
             await asyncio.sleep(0)  # a piece is a turn
 
     def next_move(self, now_ms: int) -> ReplicaMove | None:
-        """Return the move to go on with, or None.
+        """Return the move to continue, or None.
 
-        It is the same move as before, or else the first one in order that does not wait after an
-        error.
+        A move that is in progress continues. Otherwise it is the first move in the order of
+        partitions that does not wait after an error.
         """
         current = self._in_progress
         if current is not None and self._is_current(current) and current.delayed_until_ms <= now_ms:
@@ -216,7 +215,7 @@ class ReplicaAlterLogDirsThread:
             else:
                 await self._copy_piece(move)
         except KafkaException as failure:
-            if self._is_current(move):  # a dir that failed has taken the move away
+            if self._is_current(move):  # a failed dir may have removed the move
                 self._delay(move, failure.error)
 
     def _now_ms(self) -> int:
@@ -305,13 +304,14 @@ class ReplicaAlterLogDirsThread:
             self._on_swapped(move)
 
     async def _flush(self, move: ReplicaMove) -> bool:
-        """Force the copy to the disk. Return whether the logs may be swapped now.
+        """Flush the copy to the disk. Return whether the logs may be swapped now.
 
-        A worker flushes it, so that the loop does not wait for the disk. Meanwhile the current log
-        may get more records, and the next step copies them. If these were flushed there too, for
-        example because of flush.messages, they need a flush here. If they have at most
-        SHORT_REST_BYTES, the loop flushes them, as it did there. With a worker that could go on for
-        ever.
+        If more than SHORT_REST_BYTES are not flushed, a worker flushes them, so that the loop does
+        not wait for the disk. The result is then False: meanwhile the current log may have got more
+        records, and the next step copies them. If the current log has flushed these too, for
+        example because of flush.messages, the copy needs one more flush. A small rest (at most
+        SHORT_REST_BYTES) is flushed by the loop itself, because nothing can be appended meanwhile.
+        With a worker each time, this could go on for ever.
         """
         future, unflushed = move.future, move.unflushed_bytes
         move.unflushed_bytes = 0
@@ -324,8 +324,8 @@ class ReplicaAlterLogDirsThread:
     def _begin_at_first_batch(self, move: ReplicaMove, records: Buffer) -> None:
         """Let an empty future log begin where the first batch begins.
 
-        DeleteRecords may have moved the current log's start into a batch. The batch is copied
-        whole, and the start follows.
+        DeleteRecords may have moved the current log's start into a batch. The whole batch is
+        copied, and the future log's start is set to the same offset later.
         """
         future = move.future
         first = int.from_bytes(records[:8], "big")

@@ -75,8 +75,9 @@ is reported as a fault.
 
 The leader's log may have changed between the refusal and the look-up.
 """
-#: The errors of a broker that does not know yet that it is leader. The controller informs leaders
-#: and followers at the same time, so a follower may know it before its new leader does.
+#: The errors of a broker that does not know yet that it is leader. The controller informs
+#: leaders and followers at the same time, so a follower may learn of the new leader before the
+#: leader itself.
 TOO_EARLY: Final = frozenset(
     {Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_LEADER_EPOCH, Errors.UNKNOWN_TOPIC_OR_PARTITION}
 )
@@ -89,8 +90,8 @@ first time, and meanwhile every acks=all produce waits too.
 
 
 class PartitionFetchState:
-    """The progress of one followed partition. Each time the partition is followed again, it gets a
-    new object. A late response belongs to the old object, and is dropped.
+    """The progress of one followed partition. Each time the broker begins to follow the partition,
+    it makes a new object. A late response belongs to the old object, and is dropped.
     """
 
     __slots__ = (
@@ -219,7 +220,7 @@ class ReplicaFetcher:
         self._tell_delayed(tp, error.name, backoff_ms)
 
     def _leave_out(self, tp: TopicPartition) -> None:
-        """Name the partition in no request. It is still followed."""
+        """Leave the partition out of all requests for now. The broker still follows it."""
         self._truncating.pop(tp, None)
         self._delayed.pop(tp, None)
         self._held_back.pop(tp, None)
@@ -238,7 +239,7 @@ class ReplicaFetcher:
             )
 
     def resume_delayed(self, now_ms: int) -> None:
-        """Fetch those partitions again whose waiting time after an error is over."""
+        """Fetch again the partitions whose waiting time after an error is over."""
         for tp, state in list(self._delayed.items()):
             if state.delayed_until_ms <= now_ms:
                 del self._delayed[tp]
@@ -250,8 +251,8 @@ class ReplicaFetcher:
 
     @property
     def next_resume_ms(self) -> int | None:
-        """The monotonic ms at which the first waiting partition can be fetched again; None without
-        one.
+        """The monotonic ms at which the first waiting partition can be fetched again; None if none
+        waits.
         """
         return min((state.delayed_until_ms for state in self._delayed.values()), default=None)
 
@@ -275,8 +276,8 @@ class ReplicaFetcher:
     ) -> OffsetForLeaderEpochRequest:
         """Return the request that asks the leader where the epoch of each log's last record ends.
 
-        A log without epochs asks for epoch -1, which no leader knows. Then it is truncated to the
-        HW.
+        For a log without epochs the request names epoch -1, which no leader knows. Then the log is
+        truncated to the HW.
         """
         topics: dict[str, OffsetForLeaderTopic] = {}
         for tp, state in wanted.items():
@@ -301,7 +302,7 @@ class ReplicaFetcher:
         response: OffsetForLeaderEpochResponse,
         now_ms: int,
     ) -> None:
-        """Truncate the logs by the leader's answers.
+        """Truncate the logs according to the leader's answers.
 
         A partition whose log is completely truncated begins to fetch. For the others, one more
         look-up follows.
@@ -457,7 +458,7 @@ class ReplicaFetcher:
         )
 
     def on_no_answer(self) -> None:
-        """Note that no response came to the fetch."""
+        """Record that no response to the fetch came."""
         self._session.handle_error()
 
     def on_fetch(
@@ -563,9 +564,9 @@ class ReplicaFetcher:
     ) -> None:
         """Append to the follower's log.
 
-        After DeleteRecords the leader's log may start within a batch. The leader sends that batch
-        whole. An empty log of the follower then begins where the batch begins, and its log start is
-        later set to the leader's (Kafka: UnexpectedAppendOffsetException in
+        After DeleteRecords the leader's log may start within a batch. The leader sends the whole
+        batch. If the follower's log is empty, it then begins where the batch begins. Later its log
+        start is set to the leader's (Kafka: UnexpectedAppendOffsetException in
         Partition.appendRecordsToFollowerOrFutureReplica).
         """
         log = partition.local_log()
@@ -635,10 +636,10 @@ class ReplicaFetcher:
     ) -> None:
         """Start again with an empty log at the leader's log start, if our log ends before it.
 
-        Otherwise the leader has the records at our fetch offset by now. If it still refuses this
-        valid offset, it does not know the epoch of our last record. Then Kafka sends the same fetch
-        again at once, thousands of times a second, with a warning each time. Here the partition
-        waits for replica.fetch.backoff.ms each time, and the reason is reported once.
+        Otherwise the leader now has the records at our fetch offset. If it still refuses this valid
+        offset, it does not know the epoch of our last record. Then Kafka sends the same fetch again
+        at once, thousands of times a second, with a warning each time. Here the partition waits for
+        replica.fetch.backoff.ms each time, and the reason is reported once.
         """
         log_end_offset = state.partition.local_log().log_end_offset
         if leader_start_offset > log_end_offset:

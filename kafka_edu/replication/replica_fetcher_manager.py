@@ -90,7 +90,7 @@ class ReplicaFetcherManager:
         """Follow no new partition from now on, because the broker will stop soon (Kafka:
         isShuttingDown in makeFollowers).
 
-        Otherwise the broker would be back in the ISR within milliseconds as a follower. Then it
+        Otherwise the broker would join the ISR again within milliseconds as a follower. Then it
         would stop, and every acks=all produce would wait for it.
         """
         self._broker_is_leaving = True

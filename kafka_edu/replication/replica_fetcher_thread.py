@@ -186,7 +186,7 @@ class ReplicaFetcherThread:
         return await self._client.ask(request, version, response_type, timeout_ms)
 
     async def _offset_out_of_range(self, tp: TopicPartition, state: PartitionFetchState) -> None:
-        """Find the offset at which to go on, because the leader does not have our fetch offset.
+        """Find the offset at which to continue, because the leader does not have our fetch offset.
 
         First look up the leader's log end. If that does not lie before our log end, look up the
         leader's log start too.

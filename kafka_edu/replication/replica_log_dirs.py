@@ -58,8 +58,9 @@ class ReplicaLogDirs:
     ) -> dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]]:
         """Return for each log dir: (error, topic → replicas).
 
-        If `wanted` is None, all replicas are listed; else only those in `wanted`, and other topics
-        have empty lists. A failed dir has the error KAFKA_STORAGE_ERROR. O(logs × segments).
+        If `wanted` is None, all replicas are listed. Otherwise only the replicas of `wanted` are
+        listed, and other topics have empty lists. A failed dir has the error KAFKA_STORAGE_ERROR.
+        O(logs × segments).
         """
         manager = self._log_manager
         described: dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]] = {}
@@ -95,10 +96,12 @@ class ReplicaLogDirs:
         INVALID_TOPIC_EXCEPTION       the topic's name is too long for the name of a copy's folder
         LOG_DIR_NOT_FOUND             the broker has no such dir
         KAFKA_STORAGE_ERROR           a log dir of the broker has failed
-        UNKNOWN_TOPIC_OR_PARTITION    there is no such partition; if it comes, it goes there
-        REPLICA_NOT_AVAILABLE         no replica is here; if one comes, it will be created there
+        UNKNOWN_TOPIC_OR_PARTITION    the partition does not exist; if it comes here later, it gets
+                                      the wanted dir
+        REPLICA_NOT_AVAILABLE         no replica is here; if one comes later, it gets the wanted dir
 
-        An order for a third dir gives up the first copy. An order for the present dir cancels.
+        An order for a third dir cancels the move to the second dir and deletes that copy. An order
+        for the replica's present dir cancels its move.
         """
         errors: dict[TopicPartition, Errors] = {}
         for tp, log_dir in wanted.items():

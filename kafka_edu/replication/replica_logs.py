@@ -27,7 +27,7 @@ class ReplicaLogs:
         checkpoints: HighWatermarkCheckpoints,
         topic_config: Callable[[str], LogConfig],
     ) -> None:
-        """`topic_config` returns a topic's log settings. It must not wait."""
+        """`topic_config` returns a topic's log settings. This function must not block."""
         self._log_manager = log_manager
         self._checkpoints = checkpoints
         self._topic_config = topic_config

@@ -1,18 +1,19 @@
 """Choose the replica that a consumer reads from (Kafka: ReplicaSelector.java,
 RackAwareReplicaSelector.java, LeaderSelector.java; KIP-392).
 
-A consumer that reads from a broker of its own rack, or data center, saves the traffic between
-them. It names its rack in its fetch to the leader (client.rack). The leader answers with a follower
-in that rack, and no records. From then on the consumer fetches from that follower.
+If a consumer reads from a broker of its own rack or data center, it saves traffic between racks.
+The consumer names its rack in its fetch to the leader (client.rack). The leader answers with a
+follower in that rack, and no records. From then on the consumer fetches from that follower.
 
     replica.selector.class                                        consumers read from
     not set                                                       the leader
     org.apache.kafka.common.replica.LeaderSelector                the leader
     org.apache.kafka.common.replica.RackAwareReplicaSelector      their rack, if it has a replica
 
-A follower knows the high watermark later than the leader does. So a consumer there sees a record
-later, and two consumers at two followers see it at different times (book 001: read-your-writes and
-monotonic reads are why followers do not serve by default).
+A follower knows the high watermark later than the leader does. So a consumer that reads from a
+follower sees a record later, and consumers of two followers see it at different times. Book 001
+gives this as the reason why followers do not serve consumers by default (read-your-writes and
+monotonic reads).
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ class ClientMetadata(NamedTuple):
 
 
 class ReplicaView(NamedTuple):
-    """A replica that has the records that the consumer wants next."""
+    """A replica that has the next records for the consumer."""
 
     broker_id: int
     rack: str | None
@@ -64,8 +65,8 @@ class LeaderSelector:
 
 
 class RackAwareReplicaSelector:
-    """A consumer reads in its own rack: from the leader if it is there, else from the follower that
-    has most records.
+    """A consumer reads in its own rack: from the leader if the leader is there, otherwise from the
+    follower there with the most records. If no replica is in its rack, it reads from the leader.
     """
 
     def select(

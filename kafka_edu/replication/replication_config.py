@@ -56,7 +56,7 @@ class ReplicationConfig(NamedTuple):
     replica_selector_class: str | None
     """replica.selector.class: which replicas consumers read from; None: leaders."""
     max_incremental_fetch_session_cache_slots: int
-    """max.incremental.fetch.session.cache.slots: the most fetch sessions of this broker."""
+    """max.incremental.fetch.session.cache.slots: the maximum number of fetch sessions."""
     fetch_purgatory_purge_interval_requests: int
     """fetch.purgatory.purge.interval.requests: the fetch purgatory removes completed
     requests from its lists when there are more than this number of them.

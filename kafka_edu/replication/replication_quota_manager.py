@@ -4,17 +4,18 @@
     follower  follower.replication.throttled.{replicas,rate}   what the broker fetches
 
 A reassignment copies whole logs, as fast as disks and network allow. Clients of these brokers then
-wait. A throttle bounds the copy. Each topic lists its throttled replicas, and each broker has a
-rate for either side, which can change at any time.
+wait. A throttle limits the speed of the copy. Each topic lists its throttled replicas. Each broker
+has a rate for each side, and the rates can change at any time.
 
 The rule is the same on both sides: a partition is held back if it is throttled, if its follower is
-not in sync, and if the bytes of all throttled partitions exceed the rate. A held back partition is
-left out of one fetch (by the follower) or of one response (by the leader), and gets another chance
-with the next. A follower in sync is never held back, because each acks=all waits for it. But its
-bytes count, so that all throttled traffic together keeps to the rate.
+not in sync, and if the bytes of all throttled partitions exceed the rate. The follower leaves a
+held-back partition out of one fetch, or the leader leaves it out of one response. It gets another
+chance with the next one. A follower in sync is never held back, because each acks=all waits for it.
+But its bytes count, so that all throttled traffic together keeps to the rate.
 
-The rate is checked before a fetch and counted after it. So one fetch may exceed it, and the next
-ones wait until the mean is below it again. Over a longer time the mean is the rate.
+The rate is checked before a fetch, and the bytes are counted after it. So one fetch may exceed the
+rate, and the next fetches wait until the mean is below the rate again. Over a longer time the mean
+equals the rate.
 """
 
 from collections.abc import Iterable, Iterator, Set
@@ -35,7 +36,7 @@ from kafka_edu.trace.events.replication import (
 from kafka_edu.trace.tracer import Tracer
 
 UNLIMITED: Final = MAX_LONG
-"""The rate of a broker that has none (Kafka: DefaultReplicationThrottledRate)."""
+"""The rate of a broker without a limit (Kafka: DefaultReplicationThrottledRate)."""
 NOT_THROTTLED: Final = -1
 
 
@@ -61,7 +62,7 @@ class Side(StrEnum):
 
 
 ALL_PARTITIONS: Final = None
-"""This value stands in place of partition numbers, for all partitions of the topic."""
+"""Used instead of a set of partition numbers: all partitions of the topic."""
 
 
 def throttled_partitions(replicas: Iterable[str], broker_id: int) -> Set[int] | None:
@@ -165,10 +166,11 @@ class ReplicationQuotaManager:
         return True
 
     def check(self, now_ms: int) -> None:
-        """Let the throttling end, if nothing was held back for a whole window.
+        """End the throttling, if nothing was held back for a whole window.
 
-        A throttled copy alternates: a fetch exceeds the rate, the next ones are held back, then
-        the mean falls below the rate. So a short time without a held back partition means nothing.
+        A throttled copy alternates: a fetch exceeds the rate, the next fetches are held back, then
+        the mean falls below the rate. So a short time without a held-back partition does not mean
+        that the throttling is over.
         """
         if now_ms - self._held_back_ms >= self._whole_window_ms:
             self._end("nothing had to wait for a whole window", self._held_back_ms)
@@ -204,7 +206,7 @@ class ReplicationQuotas(NamedTuple):
     """Counts all moves between log dirs. No partition is marked as throttled here."""
 
     def check(self, now_ms: int) -> None:
-        """Let the throttling of either side end, if it is over. Called once in each window."""
+        """End the throttling of each side for which it is over. Called once in each window."""
         for quota in self:
             quota.check(now_ms)
 

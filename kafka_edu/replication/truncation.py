@@ -29,13 +29,13 @@ class TruncatesLogs(Protocol):
 
 
 class SwapsLogs(Protocol):
-    """The owner of the logs that puts a future log in the place of the current log (LogManager)."""
+    """The owner of the logs that replaces a current log with its future log (LogManager)."""
 
     def replace_current_with_future_log(self, topic_partition: TopicPartition) -> Log: ...
 
 
 class OffsetTruncationState(NamedTuple):
-    """The offset to which the log must be truncated, and whether that is all.
+    """The offset to which the log must be truncated, and whether the truncation is then complete.
 
     If `complete` is False, the remaining log ends in another epoch than the leader's answer, and
     the follower must send another OffsetForLeaderEpoch.
@@ -57,13 +57,14 @@ def offset_truncation_state(
     The answer is `leader_epoch` and `leader_end_offset`. `epochs` are the follower's own,
     ascending, each with the offset of its first record. The cases:
 
-    - The leader knows no epoch that old: truncate to the high watermark (no better offset is
-      known).
+    - The leader knows no epoch that is old enough: truncate to the high watermark, because no
+      better offset is known.
     - An answer of version 0 names no epoch: its end offset belongs to the requested epoch
       (KIP-101).
-    - The follower does not have the epoch of the answer, because it missed fast elections: truncate
-      to the end of its next older epoch, and send another request (KIP-279).
-    - Both have the epoch: the two logs are the same up to the smaller of its two ends.
+    - The follower does not have the epoch in the answer, because it missed elections that followed
+      each other quickly: truncate to the end of its next older epoch, and send another request
+      (KIP-279).
+    - Both have the epoch: the two logs are the same up to the smaller of the epoch's two ends.
 
     Example: the follower has the epochs <0, 0>, <1, 120> and LEO 130. The leader answers (0, 125).
     The follower's epoch 0 ends at 120, so it truncates to 120.

@@ -14,11 +14,11 @@ class DelayQueue:
 
     With this queue, the clock jumps to the next bucket. It need not look at every empty tick.
 
-    The queue is a heap, so `offer` and `poll` cost O(log buckets). Only the first task of a bucket
-    has this cost. Each level has at most `wheel_size` buckets, for any number of tasks. Buckets
-    with the same expiration leave in the order in which they entered. A bucket whose tasks were all
-    cancelled stays until it is due. SystemTimer owns the queue, and all its wheels use it. Next:
-    ExpiredOperationReaper, which sleeps until the first bucket is due.
+    The queue is a heap, so `offer` and `poll` are O(log buckets). They are needed only for the
+    first task of a bucket. Each level has at most `wheel_size` buckets, for any number of tasks.
+    Buckets with the same expiration leave in the order in which they entered. A bucket whose tasks
+    were all cancelled stays until it is due. SystemTimer owns the queue, and all its wheels use it.
+    Next: ExpiredOperationReaper, which sleeps until the first bucket is due.
     """
 
     __slots__ = ("_count", "_heap", "on_earlier")

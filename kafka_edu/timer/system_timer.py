@@ -120,7 +120,7 @@ class SystemTimer:
     def advance_clock(self, now_ms: int) -> int:
         """Run the tasks that are due at `now_ms`, and return how many tasks ran.
 
-        O(buckets that are due, and the tasks in them). Empty ticks cost nothing.
+        O(buckets that are due, and the tasks in them). Empty ticks take no time.
         """
         expired = 0
         while (due := self._queue.poll(now_ms)) is not None:

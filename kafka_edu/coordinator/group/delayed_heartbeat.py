@@ -39,9 +39,9 @@ class Expects(Protocol):
 class DelayedHeartbeat(DelayedOperation):
     """Waits for a member's next sign of life.
 
-    A sign of life is Heartbeat, JoinGroup, SyncGroup or OffsetCommit. It completes this operation
-    and starts the next one. If the session time-out expires first, the member is removed from the
-    group.
+    A sign of life is Heartbeat, JoinGroup, SyncGroup or OffsetCommit. A sign of life completes this
+    operation and starts the next one. If the session time-out expires first, the member is removed
+    from the group.
 
     A pending member (`is_pending`, KIP-394) has an id, and must send JoinGroup with that id within
     its session time-out. The operation waits under the member's key in the purgatory "Heartbeat".

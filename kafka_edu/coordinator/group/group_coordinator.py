@@ -1,11 +1,11 @@
 """The group coordinator: it answers the requests of group members and consumers.
 
-(Kafka: GroupCoordinator.scala; book 001, 002 §6; spec O1, O2.) It is synchronous. A request's
-function `respond` is called with the response, either at once or when the wait is over. First each
-request is checked: does this broker coordinate the group at all? Then the member is checked. It may
-be fenced (FENCED_INSTANCE_ID), unknown (UNKNOWN_MEMBER_ID), or of an old generation
-(ILLEGAL_GENERATION). Each kind of request has one `handle_…` method, which decides the response in
-each state of the group.
+(Kafka: GroupCoordinator.scala; book 001, 002 §6; spec O1, O2.) No method of this class waits. A
+request's function `respond` is called with the response, either at once or later, when the request
+need not wait any more. First each request is checked: does this broker coordinate the group at all?
+Then the member is checked. It may be fenced (FENCED_INSTANCE_ID), unknown (UNKNOWN_MEMBER_ID), or
+of an old generation (ILLEGAL_GENERATION). Each kind of request has one `handle_…` method, which
+decides the response in each state of the group.
 
     JoinGroup   → waits for the other members    → the new generation
     SyncGroup   → waits for the leader's request → the member's assignment
@@ -323,7 +323,7 @@ class GroupCoordinator:
             )
 
     def handle_heartbeat(self, group_id: str, member: Member) -> Errors:
-        """Handle Heartbeat: note the sign of life, and return the error for the response.
+        """Handle Heartbeat: record the sign of life, and return the error for the response.
 
         REBALANCE_IN_PROGRESS means that the member must join again. While the group waits for the
         leader's assignment, the result is NONE.
@@ -493,8 +493,8 @@ class GroupCoordinator:
     ) -> tuple[Errors, dict[TopicPartition, Errors]]:
         """Handle OffsetDelete: return the group's error and each partition's error (KIP-496).
 
-        If the group is empty, any offset may be deleted. Otherwise only offsets of topics may be
-        deleted that no consumer of the group reads.
+        If the group is empty, any offset may be deleted. Otherwise an offset may be deleted only if
+        no consumer of the group reads its topic.
         """
         error = self._status(group_id)
         if error is not Errors.NONE:

@@ -2,8 +2,8 @@
 
 (Kafka: doLoadGroupsAndOffsets in GroupMetadataManager.scala.) The last value of a key is the valid
 one, and a tombstone removes the key. Offsets of a transaction become valid at its commit marker; at
-an abort marker they are dropped. Of two commits for the same partition, the one that was appended
-later wins. If the transaction is still open at the end of the log, its offsets stay pending.
+an abort marker they are dropped. If there are two commits for the same partition, the later commit
+in the log wins. If the transaction is still open at the end of the log, its offsets stay pending.
 """
 
 from collections.abc import Iterator

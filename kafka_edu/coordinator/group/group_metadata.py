@@ -1,16 +1,16 @@
 """One group: its members, its generation, its protocol and its offsets.
 
 (Kafka: GroupMetadata.scala; book 001, 002 §6.) This module only keeps the data of a group;
-GroupCoordinator decides when they change. Each kind of change has one method, which also emits the
-event of that change.
+GroupCoordinator decides when the data change. Each kind of change has one method, which also emits
+the event of that change.
 
 - generation: a number that grows by one in each rebalance. A member with another generation has
   missed a rebalance (ILLEGAL_GENERATION).
 - leader: the member that makes the assignment for all members, usually the first one. The
   coordinator does not need to understand the assignment.
-- protocol: an assignor that all members support, chosen by vote. Each member votes for the one that
-  it prefers. For example, A prefers range, B and C prefer sticky, and all support both. Then sticky
-  is chosen, with 2 of 3 votes.
+- protocol: an assignor that all members support, chosen by vote. Each member votes for the assignor
+  that it prefers. For example, A prefers range, B and C prefer sticky, and all support both. Then
+  sticky is chosen, with 2 of 3 votes.
 - pending members: clients that received a member id and have not joined with it yet (KIP-394). A
   rebalance waits for them too.
 - static members: a table of instance id → member id (KIP-345).
@@ -78,7 +78,7 @@ class GroupMetadata:
         self.current_state_timestamp: int | None = now_ms
         """The wall time in ms when the group entered its state; None if an old record lacks it.
 
-        It decides when the group's offsets expire (KIP-211).
+        The group's offsets expire some time after this moment (KIP-211).
         """
         self.protocol_type: str | None = None
         """The members' protocol type, such as "consumer".
@@ -141,7 +141,7 @@ class GroupMetadata:
     ) -> bool:
         """Return whether the instance id now belongs to another member than `member_id`.
 
-        An instance id that belongs to no member fences nobody.
+        An instance id that belongs to no member does not fence any member.
         """
         current = self.static_member_id(group_instance_id)
         if current is None or current == member_id:
@@ -169,7 +169,7 @@ class GroupMetadata:
         )
 
     def add_pending_member(self, member_id: str, client_id: str, client_host: str) -> None:
-        """Note a member id that a client just received; the group waits until it joins."""
+        """Record a member id that a client just received; the group waits until it joins."""
         self.pending_members[member_id] = None
         if self._trace:
             self._trace(
@@ -236,7 +236,7 @@ class GroupMetadata:
     def update(
         self, member: MemberMetadata, protocols: tuple[Protocol, ...], respond: JoinCallback | None
     ) -> int:
-        """Note that a member joins again with these protocols; its JoinGroup waits.
+        """Record that a member joins again with these protocols; its JoinGroup waits.
 
         Returns the number of the trace event, or 0 without a trace.
         """
@@ -328,7 +328,7 @@ class GroupMetadata:
         return True
 
     def await_sync(self, member: MemberMetadata, respond: SyncCallback) -> None:
-        """Note that the member's SyncGroup waits for the SyncGroup of the leader.
+        """Record that the member's SyncGroup waits for the SyncGroup of the leader.
 
         If an earlier SyncGroup of the member still waits, its response is no longer sent.
         """
@@ -370,9 +370,9 @@ class GroupMetadata:
     def select_protocol(self) -> str:
         """Return the protocol that the members choose by vote; the group must have a member.
 
-        Each member votes for the one that it prefers, among those that all members support. The
-        protocol with the most votes wins. If two have the same number, the one that got a vote
-        first wins.
+        Each member votes for the protocol that it prefers among the protocols that all members
+        support. The protocol with the most votes wins. If two protocols have the same number of
+        votes, the one that got its first vote earlier wins.
         """
         count = len(self.members)
         candidates = frozenset(
@@ -457,7 +457,7 @@ class GroupMetadata:
         ]
 
     def assign(self, assignments: Mapping[str, bytes]) -> None:
-        """Note the assignment of each member, after it was written to the log."""
+        """Record the assignment of each member, after it was written to the log."""
         for member_id, member in self.members.items():
             member.assignment = assignments.get(member_id, b"")
         if self._trace:

@@ -2,8 +2,9 @@
 
 (Kafka: GroupMetadataManager.scala; book 001; spec O2.) `__consumer_offsets` has 50 partitions. A
 group belongs to one of them by the hash of its name, and the broker that leads that partition
-coordinates the group. Data that must survive the broker is written to the partition's log before
-the response is sent. Such data are each generation with its assignment, and each committed offset.
+coordinates the group. Data that must survive a crash of the broker is written to the partition's
+log before the response is sent. Such data are each generation with its assignment, and each
+committed offset.
 
 - Partition: if this broker does not lead a partition, requests for its groups get NOT_COORDINATOR.
   While the partition is being loaded, they get COORDINATOR_LOAD_IN_PROGRESS. When it is loaded, its
@@ -188,7 +189,7 @@ class GroupMetadataManager:
             yield from groups.values()
 
     def begin_loading(self, partition: int, leader_epoch: int) -> None:
-        """Note that the load of a partition begins, because this broker now leads it.
+        """Record that the load of a partition begins, because this broker now leads it.
 
         The caller has already unloaded the groups from an earlier leadership of the same partition.
         """

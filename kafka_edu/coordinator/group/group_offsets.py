@@ -1,4 +1,4 @@
-"""The committed offsets of a group, and those that are being written.
+"""The committed offsets of a group, and the offsets that are being written.
 
 (Kafka: the offset half of GroupMetadata.scala; KIP-98, KIP-211, KIP-447.) A commit is *prepared*
 before it is appended to the log. It becomes *valid* when the log has it. So an offset that a client
@@ -80,16 +80,16 @@ class GroupOffsets:
         }
 
     def prepare(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Note the offsets that are about to be appended to the log.
+        """Record the offsets that are about to be appended to the log.
 
-        If two commits for one partition are being written, the later one is noted as pending.
+        If two commits for one partition are being written, the later one is recorded as pending.
         """
         self._pending.update(offsets)
 
     def appended(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], batch_offset: int
     ) -> None:
-        """Note that the log has the offsets, in the batch at `batch_offset`."""
+        """Record that the log has the offsets, in the batch at `batch_offset`."""
         for tp, value in offsets.items():
             if tp in self._pending:
                 self._count(tp, CommittedOffset(value, batch_offset))
@@ -122,9 +122,9 @@ class GroupOffsets:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         batch_offset: int,
     ) -> None:
-        """Note that the log has these offsets of a transaction.
+        """Record that the log has these offsets of a transaction.
 
-        If the transaction has ended in the meantime, nothing is noted.
+        If the transaction has ended in the meantime, nothing is recorded.
         """
         open_ones = self._pending_transactional.get(producer_id, {})
         for tp, value in offsets.items():
@@ -158,7 +158,7 @@ class GroupOffsets:
     ) -> dict[TopicPartition, CommittedOffset]:
         """End a transaction whose marker is in the log; return the offsets that it contained.
 
-        A producer without an open transaction here changes nothing. A commit that is still being
+        If the producer has no open transaction here, nothing changes. A commit that is still being
         written is dropped, because the transaction ended before this commit was complete.
         """
         ended = self._pending_transactional.pop(producer_id, {})

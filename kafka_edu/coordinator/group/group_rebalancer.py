@@ -330,7 +330,7 @@ class GroupRebalancer:
         self._rebalances.try_complete_else_watch(delayed, (SyncKey(group.group_id),))
 
     def synced(self, group: GroupMetadata, member_id: str) -> None:
-        """Note that a member has sent SyncGroup; the last one completes the DelayedSync."""
+        """Record that a member has sent SyncGroup. The last member completes the DelayedSync."""
         group.pending_sync_members.pop(member_id, None)
         if not group.pending_sync_members:
             self._rebalances.check_and_complete(SyncKey(group.group_id))
@@ -439,7 +439,7 @@ class GroupRebalancer:
             self._rebalances.cancel_for_key(key)
 
     def heard_from(self, group: GroupMetadata, member: MemberMetadata) -> None:
-        """Note a member's sign of life: its session time-out begins again."""
+        """Record a member's sign of life: its session time-out begins again."""
         self.expect_heartbeat(group, member, member.session_timeout_ms)
 
     def expect_heartbeat(

@@ -23,7 +23,7 @@ HIGHEST_KNOWN_VERSION: Final = 1
 def topics_of(metadata: bytes) -> tuple[str, ...] | None:
     """Return the topics of one subscription; None if it cannot be read.
 
-    A version newer than the known ones is read as the newest known version.
+    A version newer than all known versions is read as the newest known version.
     """
     try:
         (version,) = _VERSION.unpack_from(metadata)

@@ -102,7 +102,7 @@ class MemberMetadata:
         self.session_timeout_ms = session_timeout_ms
         self.protocol_type = protocol_type
         self.supported_protocols = supported_protocols
-        """The assignors that the member supports; the one that it prefers is first."""
+        """The assignors that the member supports, in order of preference."""
         self.assignment = assignment
         self.awaiting_join: JoinCallback | None = None
         """Sends the response to the waiting JoinGroup; None if none waits. Set by GroupMetadata."""

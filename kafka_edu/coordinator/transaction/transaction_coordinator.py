@@ -4,9 +4,9 @@
 
     InitProducerId      Give the producer an id or the next epoch; abort an open transaction
                         of an earlier producer with the same transactional id.
-    AddPartitions       Note the partitions that the transaction will write. They are in the log
+    AddPartitions       Record the partitions that the transaction will write. They are in the log
                         before their first record, so that an abort finds all of them.
-    AddOffsets          Note the group's partition of `__consumer_offsets` in the same way.
+    AddOffsets          Record the group's partition of `__consumer_offsets` in the same way.
     EndTxn              Write the decision, PrepareCommit or PrepareAbort, into the log.
                         Then write the markers, and the final state.
 
@@ -469,8 +469,8 @@ def _may_be(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool
     """Return whether a producer with `expected` may own the transactional id (KIP-360).
 
     Its epoch is checked later. The result is True in three cases. The transactional id was created
-    just now, because the old one had expired. Or the producer id is the current one. Or it is the
-    previous one, which was replaced because its epochs were used up.
+    just now, because the old one had expired. Or the producer id is the current id. Or it is the
+    previous id, which was replaced because its epochs were used up.
     """
     return (
         metadata.producer_epoch == NO_PRODUCER_EPOCH

@@ -1,17 +1,17 @@
 """The state of one transactional id, as its coordinator knows it.
 
 (Kafka: TransactionMetadata.scala; KIP-98, KIP-360.) A change takes two steps. First a method
-`prepare_…` checks the change against the table of states, notes it as pending, and returns the next
-state. That state is written to the log. When it is replicated, `complete_transition_to` makes it
-the current state. If the write failed, `clear_pending` forgets the change. While one change is
+`prepare_…` checks the change against the table of states, records it as pending, and returns the
+next state. That state is written to the log. When it is replicated, `complete_transition_to` makes
+it the current state. If the write failed, `clear_pending` forgets the change. While one change is
 pending, any other change is refused (CONCURRENT_TRANSACTIONS). So log and memory always agree.
 
-The producer's epoch fences old processes. If two processes use the same transactional id, the one
-that initialised last has the higher epoch. Every broker that knows the higher epoch refuses the
-other process. Each initialisation raises the epoch by 1. If a transaction is open at that time, the
-epoch is raised once more, to fence the other process before the abort. Epochs are int16. When the
-last epoch is used up, the transactional id gets a new producer id, and the epoch begins at 0 again.
-Epoch 32767 is reserved for fencing.
+The producer's epoch fences old processes. If two processes use the same transactional id, the
+process that initialised last has the higher epoch. Every broker that knows the higher epoch refuses
+the other process. Each initialisation raises the epoch by 1. If a transaction is open at that time,
+the epoch is raised once more, to fence the other process before the abort. Epochs are int16. When
+the last epoch is used up, the transactional id gets a new producer id, and the epoch begins at 0
+again. Epoch 32767 is reserved for fencing.
 
 A producer may retry an initialisation whose response was lost, or continue after an error. Then its
 request names the producer id and the epoch that it has (KIP-360):
@@ -207,7 +207,7 @@ class TransactionMetadata:
         written.
         """
         committed = self.state is TransactionState.PREPARE_COMMIT
-        self.has_failed_epoch_fence = False  # the record before already has the raised epoch
+        self.has_failed_epoch_fence = False  # the previous record already has the raised epoch
         return self._prepare(
             TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT,
             now_ms,
@@ -239,7 +239,7 @@ class TransactionMetadata:
         partitions: Iterable[TopicPartition] | None = None,
         start: int | None = None,
     ) -> TxnTransitMetadata:
-        """Note a change as pending, and return the new state; values not given stay the same."""
+        """Record a change as pending, and return the new state; values not given stay the same."""
         if self.pending_state is not None:
             raise IllegalTransition(
                 f"{self.transactional_id}: {state} while {self.pending_state} is pending"

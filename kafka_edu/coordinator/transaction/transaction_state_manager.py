@@ -12,8 +12,8 @@ coordinator's epoch changes during an append, the state in memory is not changed
 NOT_COORDINATOR and looks for the new coordinator.
 
 All code runs in the broker's event loop. Times are wall times, because they are written into
-records and must mean the same to the next coordinator. Only loading is asynchronous. A task of its
-own reads a partition (`_load`), and checks at the end whether the load is still needed.
+records and must mean the same to the next coordinator. Only loading is asynchronous. A separate
+task reads a partition (`_load`), and checks at the end whether the load is still needed.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The coordinator's decision about a producer's request, by the state of its transaction.
+"""The coordinator's decision about a producer's request, for each state of its transaction.
 
 (Kafka: TransactionCoordinator.scala, where the decisions are spread over its handlers.) An entry is
 the next state, or the error in the response. If the entry of a commit or an abort is the present
@@ -63,7 +63,7 @@ TRANSACTION_TABLE: Final[Mapping[TransactionState, Mapping[TransactionRequest, D
         TransactionRequest.ABORT: TransactionState.COMPLETE_ABORT,
     },
 }
-"""State → request → decision. The other two states are never the state in which a request comes."""
+"""State → request → decision. In the two other states, a change is pending or the id is gone."""
 
 
 def decide(state: TransactionState, request: TransactionRequest) -> Decision:

@@ -21,7 +21,7 @@ class CleanJob(NamedTuple):
     bases: tuple[int, ...]
     """The base offsets of the segments to clean, ascending."""
     later_bases: tuple[int, ...]
-    """The base offsets of the segments behind them. Only their transaction indexes are read."""
+    """The base offsets of later segments. Only their transaction indexes are read."""
     first_dirty: int
     """The first offset of the dirty part. Below this offset each key occurs only once already."""
     first_uncleanable: int
@@ -76,8 +76,8 @@ class CleanResult(NamedTuple):
     groups: tuple[CleanedGroup, ...]
     map_entries: int
     corrupt: str = ""
-    """The fault of a batch that could not be read; empty if all could. With such a batch no
-    segment is replaced, and the log is not cleaned again until the broker restarts.
+    """The fault of the batch that could not be read; empty if all batches were read. With such a
+    batch no segment is replaced, and the log is not cleaned again until the broker restarts.
     """
 
 

@@ -20,7 +20,9 @@ class CleanedTransactions:
 
     def __init__(self) -> None:
         self._ahead: list[AbortedTxn] = []
-        """Aborted transactions that begin after the batches passed so far, the last one first."""
+        """Aborted transactions that begin after the batches processed so far, the last one
+        first.
+        """
         self._aborted: dict[int, AbortedTxn] = {}
         self._has_batches: set[int] = set()
         """The ids of producers whose present aborted transaction had a batch in this pass."""
@@ -28,7 +30,7 @@ class CleanedTransactions:
         self._kept: list[AbortedTxn] = []
 
     def add(self, aborted: Iterable[AbortedTxn]) -> None:
-        """Add aborted transactions. Call this before their batches come."""
+        """Add aborted transactions, before any of their batches is processed."""
         known = set(self._ahead)
         self._ahead += [one for one in aborted if one not in known]
         self._ahead.sort(key=lambda one: one.first_offset, reverse=True)
@@ -41,7 +43,7 @@ class CleanedTransactions:
                 self._has_batches.discard(one.producer_id)
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Note a data batch. Return whether its records belong to an aborted transaction."""
+        """Process a data batch. Return whether its records belong to an aborted transaction."""
         self._begin(header.last_offset)
         if not header.is_transactional:
             return False
@@ -52,7 +54,7 @@ class CleanedTransactions:
         return False
 
     def is_over(self, header: BatchHeader, batch: Buffer) -> bool:
-        """Note a control batch. Return whether no batch of its transaction is left.
+        """Process a control batch. Return whether no batch of its transaction is left.
 
         If none is left, the marker may be dropped.
         """

@@ -1,10 +1,10 @@
 """One cleaning pass over the closed segments of a log (Kafka: Cleaner in LogCleaner.scala).
 
-    1. Read the dirty part. Note in the offset map at which offset each key's last record is.
+    1. Read the dirty part. Record in the offset map at which offset each key's last record is.
     2. Put neighbouring segments into groups. Each group must fit into one segment.
     3. Copy each group into a segment `.cleaned`, without the records that are no longer needed.
 
-The caller then replaces the old segments by the cleaned ones. The segments that a pass reads are
+The caller then replaces the old segments with the cleaned ones. The segments that a pass reads are
 not written to any more, so the pass may run in another process. If it is killed, `.cleaned` files
 remain, which the next start removes. The pass blocks. O(bytes of the log).
 """
@@ -53,10 +53,10 @@ from kafka_edu.record.record_batch import (
 
 Batch = tuple[BatchHeader, Buffer]
 PIECE_BYTES: Final = 1 << 20
-"""Batches of this size together are taken apart at once. A compressed byte counts as eight.
+"""The bytes of batches that are decoded together. A compressed byte counts as eight.
 
-A piece of 1 MiB and what is made from it fit into the processor's cache. With less, the fixed cost
-of each call of numpy counts.
+A piece of 1 MiB and its decoded form fit into the processor's cache. With smaller pieces, the fixed
+cost of each call of numpy would matter.
 """
 COMPRESSED_WEIGHT: Final = 8
 NO_DATA: Final = -1
@@ -96,14 +96,14 @@ class Throttle:
 
 
 def no_throttle(count: int) -> None:
-    """Do nothing: this cleaner reads and writes as fast as it can."""
+    """Do nothing, so the cleaner reads and writes at full speed."""
 
 
 class Cleaner:
     """Carries out one cleaning job. `clean` is called once.
 
-    `took` is called with each number of bytes that were read or written. It may sleep
-    (`Throttle.took`) or do nothing (`no_throttle`, where time is virtual).
+    `took` is called with the number of bytes of each read or write. It may sleep (`Throttle.took`)
+    or do nothing (`no_throttle`, where time is virtual).
     """
 
     def __init__(self, job: CleanJob, file_system: FileSystem, took: Callable[[int], None]) -> None:
@@ -117,7 +117,7 @@ class Cleaner:
     def clean(self) -> CleanResult:
         """Clean the segments, and return the result.
 
-        If it raises OSError, the old segments are unchanged, and the unfinished new ones are
+        If it raises OSError, the old segments are unchanged, and the unfinished new segments are
         removed.
         """
         self._remove_cleaned()  # an interrupted pass may have left some files
@@ -237,7 +237,7 @@ class Cleaner:
 
     @staticmethod
     def _is_plain(one: Batch, transactions: CleanedTransactions) -> bool:
-        """Note a batch. Return whether its records are data that no transaction has aborted."""
+        """Process a batch. Return whether its records are data that no transaction has aborted."""
         header, batch = one
         if header.is_control:
             transactions.is_over(header, batch)
@@ -245,8 +245,9 @@ class Cleaner:
         return not transactions.is_aborted(header)
 
     def _put(self, rows: RecordRows, offsets: OffsetMap, most: int) -> int | None:
-        """Put the keys of dirty records into the map. Return in which batch it became full; None if
-        it took all.
+        """Put the keys of dirty records into the map.
+
+        Return the number of the batch at which the map became full; None if the map took all keys.
         """
         keyed = rows.offset[rows.has_key]
         dirty = keyed >= self._job.first_dirty
@@ -257,11 +258,11 @@ class Cleaner:
         return next(number for number, one in enumerate(rows.batches) if cut < one.stop)
 
     def _delete_horizon_ms(self) -> int:
-        """Return the time before which a segment must have been last written if its tombstones may
-        go.
+        """Return the limit for dropping tombstones, in ms: only segments last written before it
+        lose them.
 
-        It lies delete.retention.ms before the last write of the newest segment that was already
-        clean.
+        The limit lies delete.retention.ms before the last write of the newest segment that was
+        already clean.
         """
         clean = [one for one in self._segments if one.base < self._job.first_dirty]
         return clean[-1].modified_ms - self._job.delete_retention_ms if clean else 0
@@ -378,7 +379,7 @@ class Cleaner:
             yield decided[number] if number in decided else next(rest)
 
     def _fate(self, rows: RecordRows, offsets: OffsetMap, keeps: bool) -> Fate:
-        """Decide about the records of data batches. `keeps`: their tombstones are too young."""
+        """Decide about the records of data batches. With `keeps`, their tombstones must stay."""
         return fate_of(rows, offsets, keeps_tombstones=keeps)
 
     def _without_gone(

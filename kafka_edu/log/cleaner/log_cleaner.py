@@ -1,13 +1,13 @@
 """The cleaner of a broker: it finds dirty logs, starts their cleaning, and replaces their segments
-by the cleaned ones (Kafka: LogCleaner.scala and CleanerThread).
+with the cleaned ones (Kafka: LogCleaner.scala and CleanerThread).
 
     take the dirtiest log → `run_job` copies its segments (another process)
     → the log replaces its segments in memory, in one step
     → a worker renames the files: new ones to .swap, old ones to .deleted, .swap to final names
     → the offset where the clean part ends is written into the log dir's checkpoint
 
-After a kill at any moment the log has either the old segments or the new one: `log_loader` removes
-`.cleaned` files and completes the renaming of `.swap` files.
+If the broker is killed, the log has either the old segments or the new one at the next start:
+`log_loader` removes `.cleaned` files and completes the renaming of `.swap` files.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ LOG_CHANGED: Final = (
     "meanwhile the log was truncated or deleted, retention took a segment, or the log dir failed"
 )
 SAMPLE_INTERVAL_MS: Final = 1000
-"""The least time between two samples of what the cleaner would do."""
+"""The shortest time between two forecasts of the cleaner's work."""
 
 
 class CleanerConfig(NamedTuple):
@@ -99,7 +99,7 @@ class LogCleaner:
         log_manager.on_cleaning_paused(self.manager.disturb)
         log_manager.on_replacement(self._replaced)
         self._unwritten: dict[str, None] = {}
-        """Log dirs whose checkpoint a replica has left or entered."""
+        """Log dirs from which or to which a log has moved, so their checkpoint must be written."""
 
     async def start(self) -> None:
         """Read the checkpoints, and start the tasks."""
@@ -111,7 +111,7 @@ class LogCleaner:
             try:
                 for tp, offset in (await self._run_blocking(file.read)).items():
                     log = self._log_manager.get_log(tp)
-                    if log is None or log.log_dir == log_dir:  # else it has moved away from here
+                    if log is None or log.log_dir == log_dir:  # else it is in another dir now
                         self.manager.first_dirty[tp] = offset
             except (OSError, CorruptCheckpointError) as error:
                 # then all logs of this dir count as dirty from their start, which costs one more
@@ -185,8 +185,8 @@ class LogCleaner:
         return result.end_offset > filthy.first_dirty
 
     def _replaced(self, old_dir: str, new_dir: str) -> None:
-        """Note that a log has moved between two dirs. Its first dirty offset belongs into the
-        checkpoint of the new one (Kafka: alterCheckpointDir).
+        """Record that a log has moved between two dirs. Its first dirty offset now belongs in the
+        checkpoint of the new dir (Kafka: alterCheckpointDir).
         """
         self._unwritten |= {new_dir: None, old_dir: None}
 
@@ -203,7 +203,7 @@ class LogCleaner:
         return self._log_manager.get_log(log.topic_partition) is log and not log.closed
 
     async def _put_in_place(self, filthy: LogToClean, result: CleanResult) -> bool:
-        """Replace the log's segments by the cleaned ones.
+        """Replace the log's segments with the cleaned ones.
 
         Return False if the log has changed meanwhile: it was truncated or deleted, or retention has
         deleted some of the segments.
@@ -268,7 +268,9 @@ class LogCleaner:
                     return  # the next start removes what is left
 
     def _give_up(self, tp: TopicPartition, reason: str) -> None:
-        """End a pass without a result, unless it has been ended as not cleanable."""
+        """End a pass without a result. Do nothing if the pass was already ended as not
+        cleanable.
+        """
         if tp not in self.manager.in_progress:
             return
         self.manager.given_up(tp)
@@ -290,7 +292,9 @@ class LogCleaner:
             )
 
     def _forecasts(self) -> Iterator[CleanerForecast]:
-        """Yield what would be done with each compacted log now. O(segments of these logs)."""
+        """Yield what the cleaner would do with each compacted log now. O(segments of these
+        logs).
+        """
         now_ms = self._time.milliseconds()
         for tp, log in self._log_manager.logs.items():
             if log.config.compact:

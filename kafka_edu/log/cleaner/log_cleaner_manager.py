@@ -5,10 +5,11 @@
                            first dirty              first uncleanable        log end
 
 The first dirty offset is where the last pass ended; a checkpoint file in each log dir stores it.
-Not cleanable yet are the active segment, records above the last stable offset, because their
-transaction may still be open, and records younger than min.compaction.lag.ms. A log is due if its
-share of dirty bytes is above min.cleanable.dirty.ratio, or if a record has waited longer than
-max.compaction.lag.ms. Of the logs that are due, the one with the largest share comes first.
+Three kinds of records are not cleanable yet: the records in the active segment, records younger
+than min.compaction.lag.ms, and records above the last stable offset, because their transaction may
+still be open. A log is due if its share of dirty bytes is above min.cleanable.dirty.ratio, or if a
+record has waited longer than max.compaction.lag.ms. The cleaner takes the due log with the largest
+share first.
 """
 
 from collections.abc import Iterable, Mapping
@@ -62,15 +63,14 @@ class LogCleanerManager:
         """
         self.in_progress: dict[TopicPartition, Log] = {}
         self.disturbed: set[TopicPartition] = set()
-        """Logs that were truncated or paused while a pass was under way: its result counts for
-        nothing.
+        """Logs that were truncated or paused during their pass. The result of that pass is not
+        used.
         """
 
     def grab(self, logs: Iterable[Log], now_ms: int) -> LogToClean | None:
-        """Return the log with the largest dirty share among those that are due; None if no log is
-        due.
+        """Return the due log with the largest dirty share, and record that it is being cleaned.
 
-        Note that this log is being cleaned. O(segments of compacted logs).
+        None if no log is due. O(segments of compacted logs).
         """
         best: LogToClean | None = None
         for log in logs:
@@ -124,12 +124,12 @@ class LogCleanerManager:
         return any(0 <= segment.max_timestamp_so_far <= now_ms - lag_ms for segment in dirty)
 
     def done(self, topic_partition: TopicPartition, first_dirty: int) -> None:
-        """Note that a pass is complete, and that the log is clean below `first_dirty`."""
+        """Record that a pass is complete, and that the log is clean below `first_dirty`."""
         self.in_progress.pop(topic_partition, None)
         self.first_dirty[topic_partition] = first_dirty
 
     def given_up(self, topic_partition: TopicPartition, reason: str = "") -> None:
-        """Note that a pass ended without a result. If there is a `reason`, do not clean the log
+        """Record that a pass ended without a result. If there is a `reason`, do not clean the log
         again.
         """
         self.in_progress.pop(topic_partition, None)
@@ -137,12 +137,12 @@ class LogCleanerManager:
             self.uncleanable[topic_partition] = reason
 
     def disturb(self, topic_partition: TopicPartition) -> None:
-        """Let the pass that is under way count for nothing."""
+        """Make the result of the log's present pass invalid."""
         if topic_partition in self.in_progress:
             self.disturbed.add(topic_partition)
 
     def truncated(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Note that the log was truncated to `offset`. Records written there later count as
+        """Record that the log was truncated to `offset`. Records written there later count as
         dirty.
         """
         self.disturb(topic_partition)

@@ -5,10 +5,10 @@ SkimpyOffsetMap.scala).
 
 For each key in the dirty part of a log, the cleaner must know the offset of the last record. Keys
 may have any length, so the map stores digests of 16 bytes. `key_digests` makes them. The digest
-gives a slot number. The key is stored in this slot, or if it is taken, in the next free one.
+gives a slot number. The key is stored in this slot, or if the slot is taken, in the next free one.
 
-The table is three columns of numpy, and keys are put and looked up many at a time, because the loop
-over the records is what a pass spends its time on.
+The table is three columns of numpy. Keys are put and looked up many at a time, because a pass
+spends most of its time in the loop over the records.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ def key_digests(data: bytes, begin: Int64s, end: Int64s) -> Digests:
     At least `SLACK` bytes of any value must follow the last key. `data` is not copied.
 
     A key of up to 15 bytes is its own digest: the key, zeros, and its length plus 1. For a longer
-    key, the first 15 bytes of its MD5 and 0xFF follow each other. Two long keys with the same 120
+    key, the digest is the first 15 bytes of its MD5, and then 0xFF. Two long keys with the same 120
     bits are so unlikely that the map does not check for them; Kafka compares 128 bits.
     """
     digests = np.zeros((len(begin), DIGEST_BYTES), np.uint8)
@@ -98,9 +98,10 @@ class OffsetMap:
         self.latest_offset = -1
 
     def put(self, digests: Digests, offsets: Int64s, most: int) -> int:
-        """Note the offset of each key, in order: of equal keys the last one counts.
+        """Record the offset of each key, in order. If a key occurs several times, its last offset
+        counts.
 
-        Stops before the first key that comes when `most` entries are taken. Returns how many keys
+        The method stops when `most` entries are taken and a new key comes. It returns how many keys
         were put. O(keys).
         """
         most = min(most, self.slots - 1)
@@ -110,7 +111,7 @@ class OffsetMap:
             digests, offsets = Digests(digests.high[:rows], digests.low[:rows]), offsets[:rows]
         if rows:
             at, is_new = self._claim(digests)
-            self._offsets[at] = offsets  # of equal slots the last one stays
+            self._offsets[at] = offsets  # for equal slots, the last offset stays
             self.entries += int(np.count_nonzero(is_new))
         return rows
 
@@ -144,10 +145,10 @@ class OffsetMap:
         return found
 
     def _claim(self, digests: Digests) -> tuple[Int64s, Bools]:
-        """Return the slot of each key, and for which slots this call was the first to take them.
+        """Return the slot of each key, and for each key whether it has just taken a free slot.
 
-        A free slot may be wanted by several keys at once. Each writes its digest there, and the
-        one whose digest stays has it.
+        Several keys may want the same free slot at once. Each key writes its digest there. The key
+        whose digest remains gets the slot, and the other keys try the next slot.
         """
         count = len(digests.high)
         owned: Int64s = np.zeros(count, np.int64)

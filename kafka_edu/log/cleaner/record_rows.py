@@ -27,15 +27,15 @@ class RecordRows(NamedTuple):
     batches: tuple[slice, ...]
     """The rows of each batch."""
     begin: Int64s
-    """Where each record begins in `data`, with its length."""
+    """The byte in `data` at which each record begins. A record begins with its length."""
     end: Int64s
     offset: Int64s
     timestamp: Int64s
     has_key: Bools
     has_value: Bools
-    """False: a tombstone."""
+    """False means that the record is a tombstone."""
     digests: Digests
-    """Those of the rows with a key, in order."""
+    """The digests of the keys, for the rows that have a key, in order."""
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -44,8 +44,8 @@ class RecordRows(NamedTuple):
 def rows_of_batches(batches: Sequence[tuple[BatchHeader, Buffer]]) -> RecordRows:
     """Return the rows of v2 batches. Raises InvalidRecordError and CompressionError. O(bytes).
 
-    The bytes are copied once, to be in one piece. With 1 KiB records each further copy would cost
-    more than all that is read from them.
+    The bytes are copied once, so that they follow each other without gaps. With records of 1 KiB,
+    each further copy would take longer than reading all the fields.
     """
     sections = [_section(header, batch) for header, batch in batches]
     data = b"".join((*sections, bytes(SLACK)))

@@ -1,9 +1,8 @@
-"""Run a cleaning pass in a process of its own: `python -m kafka_edu.log.cleaner.worker`.
+"""Run a cleaning pass in a separate process: `python -m kafka_edu.log.cleaner.worker`.
 
 The process reads one job as a line of JSON from standard input, and writes the result as a line to
 standard output. It exits when its standard input is closed, because then the broker has ended. A
-thread in the broker would not do, because it would hold the interpreter lock (GIL) and so block the
-broker's loop.
+thread in the broker would hold the interpreter lock (GIL) and so block the broker's loop.
 """
 
 import contextlib
@@ -23,8 +22,8 @@ from kafka_edu.log.cleaner.cleaner import Cleaner, Throttle
 NICE: Final = 10
 """The nice value of this process: the broker and its clients get the CPU first."""
 LARGE_BYTES: Final = 4 << 20
-"""A pass that reads and writes more than this, for some 10 ms of processor time, gives way to all
-other processes. A smaller one is not worth it.
+"""A pass that reads and writes more bytes than this lowers its priority (`give_way`). They take
+some 10 ms of processor time. For a smaller pass this is not worth it.
 """
 AUTOGROUP: Final = Path("/proc/self/autogroup")
 AUTOGROUP_TRIES: Final = 50
@@ -71,8 +70,8 @@ def give_way(autogroup: Path) -> None:
 
     Many Linux systems schedule by session: each session is an autogroup, all autogroups get the
     same share of a core, and a nice value counts only inside its own autogroup. There a nice
-    cleaner in the broker's session gets as much of a core as a producer in another session: 50 %
-    of a core that both want. So this process begins a session of its own, and gives that autogroup
+    cleaner in the broker's session gets as much of a core as a producer in another session: 50 % of
+    a core that both want. So this process begins a new session, and gives the session's autogroup
     the nice value too. Then it gets 10 %.
     """
     if not autogroup.exists():
@@ -83,7 +82,7 @@ def give_way(autogroup: Path) -> None:
         try:
             autogroup.write_text(str(NICE))
             return
-        except BlockingIOError:  # Linux allows it to users other than root only now and then.
+        except BlockingIOError:  # Linux limits how often users other than root may write it.
             time.sleep(AUTOGROUP_PAUSE_S)  # this process has no loop, and nothing else to do yet
         except OSError:
             return
