@@ -48,8 +48,7 @@ class File(Protocol):
         ...
 
     def pread(self, count: int, position: int) -> bytes:
-        """Return `count` bytes from `position` on. At the end of the file it returns fewer bytes.
-        """
+        """Return `count` bytes from `position` on, or fewer at the end of the file."""
         ...
 
     def pwrite(self, data: Buffer, position: int) -> None:

@@ -201,9 +201,7 @@ class SocketListener:
                     raise
                 self._loop.remove_reader(
                     self._sock
-                # no file descriptor is free: waiting connections keep waiting, and this loop does
-                # not spin
-                )
+                )  # no descriptor is free: waiting connections keep waiting, and we do not spin
                 self._back_off = self._loop.call_later(ACCEPT_BACK_OFF_S, self._end_back_off)
                 return
             sock.setblocking(False)

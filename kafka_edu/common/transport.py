@@ -118,8 +118,7 @@ class Wire(Protocol):
 
 
 class WireReceiver(Protocol):
-    """The object that is called when data arrives on one connection, and when the connection ends.
-    """
+    """The object that is called when data arrives on a connection, and when it ends."""
 
     def data_received(self, data: memoryview) -> None:
         """Handle data that has arrived.

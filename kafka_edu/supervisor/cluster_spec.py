@@ -293,8 +293,7 @@ class ClusterSpec(NamedTuple):
             ),  # as in Kafka's own server.properties: a JVM may have to start first
             "controlled.shutdown.retry.backoff.ms": (
                 "500"
-            # the last broker to stop has no other broker for its leaderships, and tries three times
-            ),
+            ),  # the last broker finds no new leader for its partitions, and tries three times
             "edu.events.file": str(folder.broker_events(broker_id)),
             "edu.capture.file": str(folder.broker_capture(broker_id)),
             **internal_topics(len(self.brokers)),
