@@ -1,4 +1,4 @@
-"""What a consumer reads, and how far it is (Kafka: SubscriptionState.java).
+"""The partitions that a consumer reads, and its positions (Kafka: SubscriptionState.java).
 
 A consumer reads either topics, whose partitions its group divides (`subscribe`), or partitions that
 the program chose (`assign`), never both. The topics have names, or match a pattern. For each
@@ -10,10 +10,10 @@ assigned partition this class has the position: the offset of the next record th
                                      ▲  offset found   │ OFFSET_OUT_OF_RANGE
                                      └─────────────────┘
 
-A partition is fetched in the state Fetching only. From there it goes to AwaitValidation and back if
-it has a new leader, because that one may lack records (see position_validation). A reset asks the
-leader for an offset: the start of the log, its end, or the first record that is not older than a
-timestamp.
+A partition is fetched only in the state Fetching. When it gets a new leader, it goes to
+AwaitValidation and back, because the new leader may lack records (see position_validation). A reset
+asks the leader for an offset: the start of the log, its end, or the first record that is not older
+than a timestamp.
 """
 
 import re
@@ -79,12 +79,12 @@ class SubscriptionType(StrEnum):
 
 
 class OffsetAndMetadata(NamedTuple):
-    """A committed offset: that of the next record to read (Kafka: OffsetAndMetadata.java)."""
+    """A committed offset: the offset of the next record to read (Kafka: OffsetAndMetadata.java)."""
 
     offset: int
     metadata: str = ""
     leader_epoch: int = -1
-    """The leader epoch of the last record before it; -1 if unknown."""
+    """The leader epoch of the last record before the offset. -1 if unknown."""
 
 
 _SEEK_OR_RESET: Final = "Seek to an offset, or set auto.offset.reset to earliest or latest."
@@ -92,7 +92,7 @@ _SEEK_OR_RESET: Final = "Seek to an offset, or set auto.offset.reset to earliest
 
 class InvalidOffsetException(ClientException):
     """A partition has no valid position, and auto.offset.reset is none. The program may seek to
-    another one.
+    another position.
     """
 
     def __init__(self, tp: TopicPartition, message: str, advice: str = _SEEK_OR_RESET) -> None:
@@ -135,13 +135,13 @@ class LogTruncationException(OffsetOutOfRangeException):
 
 
 class FetchPosition(NamedTuple):
-    """A position, and what makes it valid (Kafka: SubscriptionState.FetchPosition)."""
+    """A position, with its leader and epochs (Kafka: SubscriptionState.FetchPosition)."""
 
     offset: int
     epoch: int
-    """The leader epoch of the last record before it; -1 if unknown."""
+    """The leader epoch of the last record before the position. -1 if unknown."""
     leader: int
-    """The leader for which the position was checked last; -1 for none."""
+    """The leader for which the position was last checked. -1 if it was not checked."""
     leader_epoch: int
 
 
@@ -157,7 +157,7 @@ class NotAssignedException(ClientException):
 
 
 class _Partition:
-    """What the consumer knows of one assigned partition."""
+    """The state of one assigned partition."""
 
     __slots__ = (
         "epoch",
@@ -177,7 +177,7 @@ class _Partition:
         self.epoch = -1
         self.leader = self.leader_epoch = -1
         self.from_leader = False
-        """Whether the leader itself said this position, so that it needs no check."""
+        """Whether the position came from the leader itself, so that it needs no check."""
         self.paused = False
         self.reset_to = LATEST_TIMESTAMP
         self.high_watermark = NO_OFFSET
