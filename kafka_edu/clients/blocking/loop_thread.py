@@ -119,8 +119,8 @@ class LoopThread:
 
 
 async def _end_all(tasks: set[asyncio.Task[object]]) -> None:
-    """Cancel the tasks and wait for them. Call it after the callbacks that are due have run. So a
-    call that has just ended can return its result.
+    """Cancel the tasks and wait for them. The loop runs the callbacks that are due before this
+    coroutine. So a call that has just ended can return its result.
     """
     for task in tasks:
         task.cancel()
