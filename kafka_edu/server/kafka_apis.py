@@ -182,7 +182,7 @@ class KafkaApis:
         if call.answered:
             if (
                 call.request.response_ns == 0
-            ):  # the response failed on its way to the processor, and the channel would stay muted
+            ):  # the response failed before it reached the processor: the channel would stay muted
                 self._channel.close_connection(
                     call.request, "its response was lost by a failure of the broker"
                 )
