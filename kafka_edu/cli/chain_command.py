@@ -89,7 +89,7 @@ def _footer(source: EventSource) -> list[str]:
 
 
 def _line(line: ChainLine, first: Envelope, *, is_last: bool = False) -> list[str]:
-    """Return the printed lines of one event. A text that is too long goes on in the next line."""
+    """Return the printed lines of one event. A text that is too long continues in the next line."""
     envelope = line.envelope
     since_ms = (envelope.mono_us - first.mono_us) / 1000
     name = event_name(envelope)

@@ -21,7 +21,7 @@ from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.trace_ring import SMALL_BYTES
 from kafka_edu.trace.tracer import Tracer
 
-#: The most client processes with events that can run on one cluster at the same time.
+#: The maximum number of client processes with events that can run on one cluster at the same time.
 MAX_CLIENTS: Final = 16
 #: Seconds to wait at the end, so that the server can still send the last events.
 LAST_EVENTS_S: Final = 0.15
@@ -69,7 +69,7 @@ def client_number(folder: ClusterFolder) -> Iterator[int]:
 
 
 class ClientTrace:
-    """The events of a client process. A thread of its own serves them.
+    """The events of a client process. A separate thread serves them.
 
     All methods may be called from any other thread.
     """
@@ -85,8 +85,8 @@ class ClientTrace:
     def run(self, program: Callable[[Tracer], Coroutine[object, object, T]]) -> T:
         """Run a program in the thread's event loop, and return its result.
 
-        The program gets the tracer of this process. A client of ours that is built with it emits
-        its events there.
+        The program gets the tracer of this process. Pass the tracer to each client, so that the
+        client emits its events to it.
         """
         return asyncio.run_coroutine_threadsafe(program(self._trace), self._loop).result()
 

@@ -66,7 +66,7 @@ def _errors_as_messages() -> Iterator[None]:
 def _progress(text: str) -> contextlib.AbstractContextManager[object]:
     """Show a spinner with this text during the block.
 
-    rich is imported only in this function, so `up` imports it while the brokers start.
+    The library rich is imported only in this function, so `up` imports it while the brokers start.
     """
     from rich.console import Console
 
@@ -208,7 +208,7 @@ def up(
                 )  # it is up and stays up: Ctrl-C comes too late, and the exit code must show that
         except (
             BaseException
-        ):  # not ready, or Ctrl-C: stop everything that was started, and keep the state
+        ):  # not ready, or Ctrl-C: stop everything that was started, but keep the cluster's state
             started.down()
             raise
         status = started.status()
@@ -429,7 +429,7 @@ class Known(NamedTuple):
 
 
 def _known(status: ClusterStatus) -> Known:
-    """Ask the running brokers for the controller and for guests.
+    """Ask the running brokers for the controller and the guests.
 
     A guest is a broker that the supervisor did not start. It may have the id of a stopped broker,
     but it has another port.

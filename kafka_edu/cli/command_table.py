@@ -47,7 +47,7 @@ class CommandEntry(NamedTuple):
         return " ".join(docstring.partition("\n\n")[0].split()) if docstring else ""
 
     def load(self) -> object:
-        """Import the module, and return the command.
+        """Import the module and return the command.
 
         Raises ImportError if the module or the attribute is missing.
         """

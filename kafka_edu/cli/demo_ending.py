@@ -1,4 +1,4 @@
-"""Explain the end of a demo that cannot go on: what happened, why, and what the user can do.
+"""Explain the end of a demo that cannot continue: what happened, why, and what the user can do.
 
 `ends_in_sentences` handles the errors that do not come from a bug: a cluster that does not start, a
 client that gives up, a full disk, Ctrl-C. Every other error is a bug of the demo. It is not caught,
@@ -33,7 +33,7 @@ _TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 class Failure(NamedTuple):
-    """The reason why a demo could not go on, and what the user can do about it."""
+    """The reason why a demo could not continue, and what the user can do about it."""
 
     why: str
     what_to_do: str
@@ -129,10 +129,11 @@ def _no_space(place: str, again: str) -> Failure:
 
 @contextlib.contextmanager
 def ends_in_sentences(name: str) -> Iterator[None]:
-    """If the block cannot go on, end the demo `name` with three sentences and exit code 1.
+    """If the block fails with a known error, end the demo `name` with three sentences and exit code
+    1.
 
-    After Ctrl-C the sentences are printed too, and KeyboardInterrupt goes on to the command line,
-    which has its own exit code for it.
+    After Ctrl-C the sentences are printed too. Then KeyboardInterrupt is raised again, because the
+    command line has its own exit code for it.
     """
     try:
         yield

@@ -47,7 +47,7 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
     The command has the options of `work` and --json FILE. It prints the report, writes it to FILE,
     and exits with 1 if a target does not hold. If `figures` is false, it prints only the targets,
     because the demo has already shown the figures itself. The report must have an ending, which is
-    printed last. A demo that cannot go on prints its reason in three sentences: see
+    printed last. If a demo cannot continue, it prints the reason in three sentences: see
     `ends_in_sentences`.
     """
 
@@ -75,6 +75,6 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
 def wait_until(moment: float) -> None:
     """Wait until time.monotonic() reaches `moment`. Return at once if that time has passed.
 
-    A demo does each of its steps at a fixed time, and the clients work on between the steps.
+    A demo does each of its steps at a fixed time. The clients continue to work between the steps.
     """
     time.sleep(max(0.0, moment - time.monotonic()))

@@ -1,6 +1,6 @@
-"""Create the topic of a demo, with three replicas and min.insync.replicas=2, and ask about it.
+"""Create the topic of a demo, with three replicas and min.insync.replicas=2, and read its state.
 
-The admin client is ours. The producers and consumers of most demos are not, because a demo shows
+The admin client is our own. But most demos use producers and consumers of other projects, to show
 that unmodified clients work.
 """
 
@@ -22,7 +22,9 @@ from kafka_edu.supervisor.cluster import ClusterError
 BROKERS: Final = 3
 NO_LEADER: Final = -1
 ANSWER_MS: Final = 10_000
-"""How long a question of a demo may take, in ms. A demo kills brokers, and asks again then."""
+"""How long a request of a demo may take, in ms. A demo kills brokers, so it may have to send the
+request again.
+"""
 _SILENCE_MS: Final = 5_000
 _LOOK_EVERY_S: Final = 0.1
 
@@ -96,7 +98,7 @@ def wait_until_in_sync(
             progress.note((f"leaders {leaders}", f"ISRs {isrs}"))
             with contextlib.suppress(
                 ClientException
-            ):  # a broker is dying: the next look asks again
+            ):  # a broker is ending: try again at the next check
                 found = partitions_of(admin, topic)
                 isrs = {each.partition: sorted(node.id for node in each.isr) for each in found}
                 leaders = {each.partition: leader_id(each) for each in found if each.leader}

@@ -168,7 +168,7 @@ async def _run(
     owned: bool,
     compacted: bool,
 ) -> "tuple[LoadState, int, float]":
-    """Run the load until a signal arrives, its time is over, or the process that owns it ends.
+    """Run the load until a signal arrives, its time is over, or the process that started it ends.
 
     Return the last counts, the number of acked records that were not read, and the seconds that the
     load ran.
@@ -225,7 +225,7 @@ async def _watch(
 
 
 def _show(running: "Load", ran_s: float, hint: str) -> None:
-    """Print the counts. On a terminal they always replace the line before."""
+    """Print the counts. On a terminal, they replace the previous line."""
     state = running.state()
     line = (
         f"{ran_s:,.0f} s · sent {state.sent:,} · acked {state.acked:,} · waiting {state.waiting:,}"

@@ -101,7 +101,7 @@ def _run() -> int:
         group = build()
         with group.make_context(
             program(), sys.argv[1:]
-        ) as context:  # not click's `main`, which takes a broken connection for a closed output
+        ) as context:  # click's `main` would take a broken connection for a closed output
             code = group.invoke(context)
     except BaseException as error:
         if _is_interrupt(error):
@@ -148,8 +148,9 @@ def _is_interrupt(error: BaseException | None) -> bool:
 def _unraisable(problem: "sys.UnraisableHookArgs") -> None:
     """Report an exception that Python cannot raise, such as one in `__del__`.
 
-    Ctrl-C may arrive in such a place. Python would drop it, and the command would go on. So it is
-    sent again a moment later, from a thread, because here it would be dropped once more.
+    Ctrl-C may arrive in such a place. Python would ignore it, and the command would continue. So
+    this function sends Ctrl-C again a moment later, from a thread. If it were raised here, Python
+    would ignore it again.
     """
     if not issubclass(problem.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(problem)

@@ -1,7 +1,7 @@
 """Wait for a condition as long as the observed state still changes.
 
 On a busy machine the duration of a step is unknown. So a demo stops waiting only when the observed
-state has not changed for STANDSTILL_S seconds. Time in which this process had to wait for a
+state has not changed for STANDSTILL_S seconds. The time in which this process had to wait for a
 processor core does not count.
 """
 
@@ -17,7 +17,7 @@ from kafka_edu.supervisor.patience import Patience
 
 Seen = TypeVar("Seen")
 
-#: Seconds without a change before a wait gives up. The longest steps are shorter: a session
+#: Seconds without a change before a wait gives up. The longest steps take less time: a session
 #: expires, a broker starts, a client tries again.
 STANDSTILL_S: Final = 180.0
 _LOOK_EVERY_S: Final = 0.05
@@ -54,7 +54,8 @@ class Progress:
     ) -> None:
         """Begin a wait.
 
-        `what` stands in the message after "waited for": `the replicas of web to be in sync`.
+        `what` comes after "waited for" in the message, for example `the replicas of web to be in
+        sync`.
         """
         self._what = what
         self._standstill_s = standstill_s
@@ -79,7 +80,7 @@ class Progress:
 
 
 def full_disk() -> str:
-    """Return the folder of temporary files if its disk is full, else "".
+    """Return the folder of temporary files if its disk is full, otherwise "".
 
     The cluster of a demo is in this folder and is removed when the demo ends, so call this function
     before that.

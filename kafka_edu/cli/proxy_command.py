@@ -80,7 +80,7 @@ def make_targets(
     down_after: int = DOWN_AFTER,
     up_after: int = UP_AFTER,
 ) -> list[Target]:
-    """Return the targets of the proxy: the clusters to ask, then the recordings to play back.
+    """Return the targets of the proxy: first the clusters, then the recordings to play back.
 
     `given` and `replayed` are pairs of a name and addresses or a file. A target without a name is
     called cluster-1, cluster-2 and so on. Raises click.ClickException.
@@ -187,7 +187,7 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
 
 
 def _installed(learner: str) -> list[LearnerCode]:
-    """Use a learner's code in place of parts of the proxy.
+    """Replace parts of the proxy with a learner's code.
 
     Return the learner's parts. Raises click.ClickException if they cannot be used.
     """

@@ -30,7 +30,7 @@ class Target(NamedTuple):
 
     name: str
     value: float | None
-    """The measured value. None if it was not measured; then the target does not hold."""
+    """The measured value. None if it was not measured. In this case the target does not hold."""
     relation: str
     target: float
 

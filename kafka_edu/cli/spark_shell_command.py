@@ -75,7 +75,7 @@ class SparkConsole(code.InteractiveConsole):
         self.failed = True
         if isinstance(error, KeyboardInterrupt):
             self.write("\nstopped\n")
-            self._cancel()  # Ctrl-C has stopped the waiting here, and not the job in the JVM
+            self._cancel()  # Ctrl-C has ended the wait here, but not the job in the JVM
         elif error is not None and (line := user_error(error)) is not None:
             self.write(f"Error: {line}\n")
         elif type(error).__module__.partition(".")[0] in ("pyspark", "py4j"):

@@ -123,7 +123,9 @@ def _request(text: str) -> tuple[str, int]:
 
 
 def _source(cluster: str, replay_files: tuple[Path, ...], both: bool) -> EventSource:
-    """Return the events of the recordings, of the live cluster, or of both if `both` is true."""
+    """Return the events of the recordings if there are any, otherwise of the live cluster. With
+    both recordings and `both`, return the events of both.
+    """
     if not (replay_files and both):
         return read_events(cluster, replay_files)
     recorded, live = read_events(cluster, replay_files), read_events(cluster, ())

@@ -28,7 +28,8 @@ SLOW_SUITES: Final = ("cluster", "faults", "interop", "tools", "tui", "spark", "
 LONG: Final = "long"
 #: pytest's options for the fast part: two tests at once (pytest-xdist).
 TWO_AT_ONCE: Final = ("-n", "2")
-#: Begin of pytest's options that need all tests in one process, or that choose their number.
+#: Prefixes of pytest's options that need all tests in one process, or that set the number of
+#: processes.
 _IN_ONE_PROCESS: Final = ("-n", "--numprocesses", "--pdb", "--trace", "-s", "--capture=no")
 
 

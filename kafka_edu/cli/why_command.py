@@ -200,8 +200,8 @@ def _move_lines(moves: list[tuple[int, ReplicaMoveProgress]]) -> Iterator[str]:
 
 
 def _fault(text: str) -> list[str]:
-    """Return the lines of one fault. Paths and commands in it stay whole, so that they can be
-    copied.
+    """Return the lines of one fault. Lines do not break within paths and commands, so that they can
+    be copied.
     """
     return textwrap.wrap(
         text,

@@ -115,7 +115,7 @@ def _style(line: TextLine) -> str:
 def _bytes_of(text: str) -> bytes:
     """Return the bytes of the argument: hex digits, a file, or standard input.
 
-    Raises click's exception if it is none of them.
+    Raises click's exception if the argument is none of these.
     """
     if text == "-":
         raw = sys.stdin.buffer.read(_MAX_INPUT)

@@ -2,11 +2,11 @@
 
 "In time" means within the request's time-out plus a grace period, usually one second. A broker
 works on one request of a connection at a time. Therefore the time of a request is measured from the
-moment when it is sent, or when the request before it was answered, whichever is later. Time in
+moment when it is sent, or when the request before it was answered, whichever is later. The time in
 which the broker was paused does not count, because a paused process cannot answer.
 
-The soak uses this check on a real cluster, and the search by seeds uses it in virtual time.
-Therefore the caller passes the time to each method.
+The soak uses this check on a real cluster. The search by seeds uses it in virtual time. Therefore
+the caller passes the time to each method.
 """
 
 from collections import Counter, deque
@@ -34,7 +34,7 @@ class Overdue:
     allowed_ms: float
     grace_ms: float
     end: str = ""
-    """Text that says how the request ended after all. Empty while it still waits."""
+    """A text about how the request ended later. Empty while the request still waits."""
 
     def __str__(self) -> str:
         return (
@@ -96,7 +96,7 @@ class Answers:
         This is allowed, because the client sends them again.
         """
         self.late = 0
-        """Number of overdue requests that were answered after all."""
+        """Number of overdue requests that were answered later."""
         self.overdue: list[Overdue] = []
         self.by_kind: Counter[str] = Counter()
         """Kind of request → number of answered requests."""
@@ -120,7 +120,7 @@ class AnswerDeadlines:
         self._last_answer_ms = 0.0
 
     def sent(self, kind: str, allowed_ms: float, now_ms: float) -> None:
-        """Note that a request was sent at `now_ms`.
+        """Record that a request was sent at `now_ms`.
 
         `allowed_ms` is the request's own time-out, or the client's time-out if the request has
         none.
@@ -129,7 +129,7 @@ class AnswerDeadlines:
         self._waiting.append(_Waiting(kind, now_ms, allowed_ms))
 
     def answered(self, now_ms: float) -> None:
-        """Note that the oldest request on the connection was answered at `now_ms`."""
+        """Record that the oldest request on the connection was answered at `now_ms`."""
         waiting = self._waiting[0]
         self._look_at(waiting, now_ms)
         self._waiting.popleft()
@@ -145,7 +145,7 @@ class AnswerDeadlines:
         self._last_answer_ms = now_ms
 
     def closed(self, now_ms: float) -> None:
-        """Note that the connection was closed. All requests that wait for answers end with it."""
+        """Record that the connection was closed. This ends all requests that wait for answers."""
         if self._waiting:
             first = self._waiting[0]
             self._look_at(first, now_ms)
@@ -155,7 +155,7 @@ class AnswerDeadlines:
         self._waiting.clear()
 
     def look(self, now_ms: float) -> None:
-        """Check whether the oldest request on the connection is overdue, and note it if so.
+        """Check whether the oldest request on the connection is overdue. If so, record it.
 
         The other requests wait for the oldest one, so their time does not count yet.
         """
@@ -186,7 +186,8 @@ class AnswerDeadlines:
 def look_at_all(connections: Iterable[AnswerDeadlines], now_ms: float) -> None:
     """Check every connection for an overdue request.
 
-    Call this several times a second, so that an unanswered request is found while it waits.
+    Call this several times a second, so that it finds an overdue request while the request still
+    waits.
     """
     for connection in connections:
         connection.look(now_ms)

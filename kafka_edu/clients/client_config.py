@@ -1,8 +1,8 @@
-"""Shared parts of the settings of our clients: the keys that each of them has, their names and
-addresses, and values as text or as objects of the program.
+"""Shared parts of our clients' settings: keys that all clients have, and functions that check
+names, addresses and values.
 
-A key that Kafka has and our client does not is refused, so no setting is accepted and does nothing.
-An unknown key is an error that names the nearest right one.
+A key that only Kafka's client supports is refused. So each accepted setting has an effect. The
+error for an unknown key names the most similar known key.
 """
 
 import difflib
@@ -23,11 +23,11 @@ from kafka_edu.common.config_def import (
 )
 
 SettingRow = tuple[str, str, str]
-"""A setting's key, its default and what it does, as its page shows them."""
+"""The key, the default and the effect of a setting, as the client's page in docs shows them."""
 
 _NO_SOCKET_OPTION: Final = "the sizes of socket buffers are the operating system's"
 _NO_METRICS: Final = "there are no metrics; use events (docs/events.md)"
-#: Keys that each of Kafka's clients has and each of ours refuses, and why. A name that ends with
+#: Keys that all of Kafka's clients have and all of ours refuse → the reason. A name that ends with
 #: `.` is a prefix.
 REFUSED_BY_ALL: Final[Mapping[str, str]] = {
     "security.protocol": "connections are never encrypted; leave the key out",
@@ -44,8 +44,8 @@ REFUSED_BY_ALL: Final[Mapping[str, str]] = {
 
 
 def name_keys(prefix: str) -> list[ConfigKey]:
-    """Return the keys for the brokers to begin with and for the client's name. A client without a
-    name is called `prefix` and a number.
+    """Return the keys bootstrap.servers and client.id. A client without an id gets the name
+    `prefix` with a number.
     """
     return [
         ConfigKey(
@@ -68,7 +68,8 @@ def name_keys(prefix: str) -> list[ConfigKey]:
 def connection_keys(max_idle_ms: int) -> list[ConfigKey]:
     """Return the keys for requests, metadata and connections.
 
-    `max_idle_ms` is the default of connections.max.idle.ms, the only one that differs.
+    `max_idle_ms` is the default of connections.max.idle.ms. The other defaults are the same in all
+    clients.
     """
     return [
         ConfigKey(
@@ -124,7 +125,7 @@ def connection_keys(max_idle_ms: int) -> list[ConfigKey]:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return the key that an unknown name was probably meant to be, or "" if none is similar."""
+    """Return the known key that is most similar to an unknown name, or "" if none is similar."""
     return next(iter(difflib.get_close_matches(name.replace("_", "."), known, 1, 0.6)), "")
 
 
@@ -137,7 +138,7 @@ def check_names(
 ) -> None:
     """Raise ConfigException for the first key that is refused or unknown.
 
-    `client` is a word such as "consumer", and `page` the page of docs with its keys. A name in
+    `client` is a word such as "consumer". `page` is the page in docs that lists its keys. A name in
     `refused` that ends with `.` is a prefix.
     """
     for name in given:
@@ -167,7 +168,9 @@ def address(text: str) -> tuple[str, int]:
 
 
 def config_text(value: object) -> ConfigValue:
-    """Return a value as ConfigDef takes it: numbers as text, so that they are checked alike."""
+    """Return a value in the form for ConfigDef. Numbers become text, so all numbers are checked
+    alike.
+    """
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -178,8 +181,9 @@ def config_text(value: object) -> ConfigValue:
 
 
 def a_function(given: Mapping[str, object], name: str, shape: str) -> Any:
-    """Return the function that a key has, or None. Raises ConfigException, which names the `shape`
-    that is wanted, such as "of bytes".
+    """Return the function that is the value of a key, or None if the key is not set. Raises
+    ConfigException if the value is no function. The message contains `shape`, for example "of
+    bytes".
     """
     value = given.get(name)
     if value is None or callable(value):
@@ -188,7 +192,7 @@ def a_function(given: Mapping[str, object], name: str, shape: str) -> Any:
 
 
 def interceptors(given: Mapping[str, object], first: str, second: str) -> tuple[Any, ...]:
-    """Return the objects of interceptor.classes, which have these two methods. Raises
+    """Return the objects in interceptor.classes. Each must have these two methods. Raises
     ConfigException.
     """
     name = "interceptor.classes"
@@ -202,5 +206,5 @@ def interceptors(given: Mapping[str, object], first: str, second: str) -> tuple[
 
 
 def rows_of(config: ConfigDef) -> list[SettingRow]:
-    """Return the settings of a client in the order of its page."""
+    """Return the settings of a client in the order of its page in docs."""
     return [(key.name, config.default_text(key.name), key.doc) for key in config]

@@ -1,5 +1,6 @@
-"""A client's connections to the brokers, as decisions (Kafka: NetworkClient.java,
-ClusterConnectionStates.java, InFlightRequests.java).
+"""The decisions about a client's connections to the brokers.
+
+(Kafka: NetworkClient.java, ClusterConnectionStates.java, InFlightRequests.java.)
 
 This class owns the state of each connection and the requests in flight. It opens no socket and
 reads no clock: it returns effects, which the shell performs, and the shell reports what happened.
@@ -9,8 +10,9 @@ reads no clock: it returns effects, which the shell performs, and the shell repo
        └── after reconnect.backoff.ms ←── lost, or a request was in flight too long
 
 A broker answers the requests of a connection in their order. So a response belongs to the oldest
-request in flight. A request that gets no response within its time closes the connection, because
-later responses could come in its place. All requests in flight then end with the connection.
+request in flight. If a request gets no response in time, the client closes the connection.
+Otherwise a later response could be taken for the response of that request. All requests in flight
+then end without a response.
 """
 
 import random
@@ -41,9 +43,9 @@ from kafka_edu.trace.tracer import Tracer
 
 _JITTER: Final = 0.2
 SILENT_MS: Final = 1_000
-"""A broker that has not let a client in after this time, in ms, no longer keeps the client from
-trying another one. A paused broker's system still accepts connections, and the broker never answers
-ApiVersions. Kafka's client waits for it until request.timeout.ms.
+"""If a connection is not READY after this time in ms, the client also tries another broker. This is
+for paused brokers: the operating system still accepts connections, but the broker never answers
+ApiVersions. Kafka's client waits for the answer until request.timeout.ms.
 """
 
 
@@ -94,7 +96,7 @@ class Send(NamedTuple):
 
 
 class Close(NamedTuple):
-    """Effect: close the connection. Nothing is reported for it any more."""
+    """Effect: close the connection. After this, the shell reports nothing about it."""
 
     node: int
 
@@ -127,7 +129,7 @@ class InFlightRequests:
         self._requests.setdefault(node, deque()).append(request)
 
     def complete_next(self, node: int) -> InFlight | None:
-        """Remove the oldest request and return it; None if there is none. O(1)."""
+        """Remove and return the oldest request, or None if there is none. O(1)."""
         waiting = self._requests.get(node)
         return waiting.popleft() if waiting else None
 
@@ -135,7 +137,9 @@ class InFlightRequests:
         return len(self._requests.get(node, ()))
 
     def oldest_ms(self, node: int) -> float | None:
-        """Return when the oldest request of a connection was sent. None if there is none. O(1)."""
+        """Return when the oldest request of a connection was sent. None if no request is in flight.
+        O(1).
+        """
         waiting = self._requests.get(node)
         return waiting[0].sent_ms if waiting else None
 
@@ -162,19 +166,21 @@ class _Connection:
         self.opened_at_ms = 0.0
 
     def enter(self, state: ConnectionState) -> None:
-        """Change the state. Raises ValueError for a change that the table does not have."""
+        """Change the state. Raises ValueError for a change that is not in the table."""
         if self.state not in VALID_PREVIOUS_STATES[state]:
             raise ValueError(f"a connection cannot go from {self.state} to {state}")
         self.state = state
 
 
 def api_versions_request() -> ApiVersionsRequest:
-    """Return the question which APIs a broker has, with the name of this client (KIP-511)."""
+    """Return the request for the APIs of a broker. It contains the name of this client
+    (KIP-511).
+    """
     return ApiVersionsRequest(client_software_name="kafka-edu", client_software_version="0.1.0")
 
 
 class ClientConnections:
-    """The connections of one client. Its event loop owns them; all times are monotonic, in ms."""
+    """The connections of one client. Its event loop owns them. All times are monotonic, in ms."""
 
     def __init__(
         self,
@@ -192,7 +198,7 @@ class ClientConnections:
         self._effects: list[Effect] = []
         self._next_correlation_id = 0
         self.last_failure = ""
-        """Why the last connection was lost or could not be opened."""
+        """Why a connection was last lost or could not be opened."""
 
     def take_effects(self) -> list[Effect]:
         """Return the effects that the shell must perform now, in this order."""
@@ -204,7 +210,9 @@ class ClientConnections:
         return ConnectionState.DISCONNECTED if connection is None else connection.state
 
     def ready(self, node: int, now: float) -> bool:
-        """Return whether a request can be sent to the broker now. If not, connect if allowed."""
+        """Return whether a request can be sent to the broker now. Connect if there is no
+        connection.
+        """
         connection = self._connections.get(node)
         if connection is None or connection.state is ConnectionState.DISCONNECTED:
             self._connect(node, now)
@@ -219,8 +227,8 @@ class ClientConnections:
         )
 
     def held_back_by(self, node: int, now: float) -> str:
-        """Return why no request can be sent to the broker now: `no connection`, `throttled`, or
-        `in flight` if there are too many already. Empty if one can be sent.
+        """Return why no request can be sent to the broker now: `no connection`, `throttled`, or `in
+        flight` if too many requests have no response yet. Return "" if a request can be sent.
         """
         connection = self._connections.get(node)
         if connection is None or connection.state is not ConnectionState.READY:
@@ -230,9 +238,10 @@ class ClientConnections:
         return "" if self._can_send(node, connection, now) else "in flight"
 
     def links(self, now: float) -> tuple[ClientLink, ...]:
-        """Return the connections as a sample shows them, by the broker's id. O(connections).
+        """Return the state of the connections for a sample, in the order of the brokers' ids.
+        O(connections).
 
-        A bootstrap server's connection that is closed is left out.
+        Closed connections to bootstrap servers are left out.
         """
         found = []
         for node, connection in sorted(self._connections.items()):
@@ -267,10 +276,11 @@ class ClientConnections:
         )
 
     def least_loaded(self, now: float) -> int | None:
-        """Return a broker that takes a request now, with the fewest in flight; None if none does.
+        """Return the broker with the fewest requests in flight, of those that can take a request
+        now.
 
-        Then a connection to some broker is opened, unless one has been opening for less than
-        SILENT_MS. O(brokers).
+        Return None if no broker can take a request now. In this case also open a connection to a
+        broker, unless a connection has been opening for less than SILENT_MS. O(brokers).
         """
         nodes = list(self._metadata.nodes)
         usable = []
@@ -297,13 +307,13 @@ class ClientConnections:
 
     @staticmethod
     def _opening_for_ms(connection: _Connection, now: float) -> float:
-        """Return for how many ms a connection has been opening; NEVER if it is not opening."""
+        """Return for how many ms a connection has been opening, or NEVER if it is not opening."""
         if connection.state in (ConnectionState.CONNECTING, ConnectionState.CHECKING_API_VERSIONS):
             return now - connection.opened_at_ms
         return NEVER
 
     def version(self, node: int, key: ApiKey, newest: int) -> int:
-        """Return the newest version up to `newest` that both sides know. -1 if there is none."""
+        """Return the newest version up to `newest` that both sides support. -1 if there is none."""
         low, high = self._connections[node].versions.get(key, (0, -1))
         chosen = min(newest, high)
         return chosen if chosen >= low else -1
@@ -353,7 +363,9 @@ class ClientConnections:
         return event
 
     def connected(self, node: int, local: str, now: float) -> None:
-        """The shell reports an open connection. First, the broker is asked for its versions."""
+        """Handle the shell's report that a connection is open. First ask the broker for its
+        versions.
+        """
         connection = self._connections[node]
         connection.enter(ConnectionState.CHECKING_API_VERSIONS)
         connection.local = local
@@ -392,7 +404,7 @@ class ClientConnections:
             )
 
     def received(self, node: int, frame: bytes, now: float) -> None:
-        """The shell reports a whole response. Its request's `on_response` is called."""
+        """Handle the shell's report of a complete response. Call `on_response` of its request."""
         request = self.in_flight.complete_next(node)
         if request is None:
             self._drop(node, "a response came that no request had asked for", now)
@@ -432,7 +444,7 @@ class ClientConnections:
         request.on_response(response, now)
 
     def disconnected(self, node: int, reason: str, now: float) -> None:
-        """The shell reports that a connection was lost, or could not be opened."""
+        """Handle the shell's report that a connection was lost or could not be opened."""
         connection = self._connections[node]
         if connection.state is ConnectionState.DISCONNECTED:
             return
@@ -477,7 +489,9 @@ class ClientConnections:
             request.on_response(None, now)
 
     def poll(self, now: float) -> None:
-        """Close what is too late or idle, and update the metadata if it is due. O(brokers)."""
+        """Close connections that are idle or answer too late. Update the metadata if due.
+        O(brokers).
+        """
         for node, connection in list(self._connections.items()):
             if connection.state is ConnectionState.DISCONNECTED:
                 continue
@@ -525,7 +539,7 @@ class ClientConnections:
             self._metadata.update_failed(now)
 
     def next_poll_ms(self, now: float) -> float:
-        """Return in how many ms `poll` has something to do. NEVER if nothing waits. O(brokers)."""
+        """Return in how many ms `poll` must be called next. NEVER if nothing waits. O(brokers)."""
         due = NEVER
         update = self._metadata.next_update_ms(now)
         for node, connection in self._connections.items():

@@ -1,7 +1,7 @@
-"""The errors that our clients raise, by Kafka's names, each with what to do about it.
+"""The errors that our clients raise, with Kafka's names. Each has advice for the user.
 
-An error of a broker is a `BrokerException`. Its code is in Kafka's table of errors. The other
-classes are errors that the client itself finds (Kafka: org.apache.kafka.common.errors).
+`BrokerException` is an error code that a broker has sent. The other classes are mostly errors that
+the client itself finds (Kafka: org.apache.kafka.common.errors).
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 
-#: Error → what the user of a client can do about it, as a sentence.
+#: Error → a sentence about what the user of a client can do.
 ADVICE: Final[Mapping[Errors, str]] = {
     Errors.UNKNOWN_SERVER_ERROR: "Read the log of the broker.",
     Errors.CORRUPT_MESSAGE: "Give the record a key if the topic is compacted.",
@@ -67,7 +67,7 @@ ADVICE: Final[Mapping[Errors, str]] = {
 
 
 class ClientException(KafkaException):
-    """An error of a client, with what to do about it."""
+    """An error of a client, with advice for the user."""
 
     def __init__(self, error: Errors, message: str = "", advice: str | None = None) -> None:
         super().__init__(error, message)
@@ -81,7 +81,7 @@ class ClientException(KafkaException):
 
     @property
     def name(self) -> str:
-        """The error's name: that of the class, or of the broker's error code."""
+        """The error's name: the name of the class, or of the broker's error code."""
         return type(self).__name__
 
 
@@ -105,7 +105,7 @@ class BufferExhaustedException(TimeoutException):
 
 
 class RecordTooLargeException(ClientException):
-    """One record is larger than a request or the buffer may be."""
+    """One record is larger than the limit for a request or for the buffer."""
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(Errors.MESSAGE_TOO_LARGE, message, advice)
@@ -144,7 +144,7 @@ class ProducerClosedException(ClientException):
 
 
 class IllegalStateException(ClientException):
-    """A call comes at the wrong time, for example a commit without a transaction."""
+    """A call is not possible in the present state, for example a commit without a transaction."""
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(Errors.INVALID_TXN_STATE, message, advice)
@@ -173,7 +173,7 @@ class TransactionAbortedException(ClientException):
 
 
 class UnsupportedVersionException(ClientException):
-    """The broker is too old for what the client needs."""
+    """The broker is too old for a feature that the client needs."""
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(Errors.UNSUPPORTED_VERSION, message, advice)

@@ -1,6 +1,6 @@
 """Performs a client's connection effects with a transport: sockets, or the simulated network.
 
-(Kafka: Selector.java.) It decides nothing. It reports what happened to `ClientConnections`.
+(Kafka: Selector.java.) It makes no decisions. It reports to `ClientConnections` what happened.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class _Receiver:
             if self.ended:
                 return
             self._shell.on_frame(self._node, frame)
-        if frames:  # a piece of a large response changes nothing yet
+        if frames:  # a part of a large response changes nothing yet
             self._shell.changed()
 
     def all_sent(self) -> None: ...
@@ -105,7 +105,7 @@ class ConnectionShell:
         else:
             self._opening.pop(effect.node, None)
             now = self._time.hi_res_clock_ms()
-            if receiver.ended:  # lost between the connect and this line
+            if receiver.ended:  # the connection was lost before this line
                 self._connections.disconnected(effect.node, "closed by the other side", now)
             else:
                 self._wires[effect.node] = wire, receiver

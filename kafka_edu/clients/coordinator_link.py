@@ -1,10 +1,10 @@
-"""A client's own connection to a coordinator: that of a group, or of a transactional id.
+"""A client's own connection to the coordinator of a group or of a transactional id.
 
 (Kafka: AbstractCoordinator.java and TransactionManager.java, the parts about FindCoordinator.) A
-broker works on the requests of a connection one after another. So a heartbeat behind a fetch would
-wait up to fetch.max.wait.ms, and the end of a transaction behind a produce request until all
-replicas have the records. Therefore the coordinator gets a second connection, although the broker
-may also be a leader.
+broker works on the requests of a connection one after another. On a shared connection, a heartbeat
+would wait behind a fetch for up to fetch.max.wait.ms. The end of a transaction would wait behind a
+Produce request until all replicas have the records. Therefore the coordinator gets its own
+connection, even if the same broker is also a leader.
 """
 
 from enum import IntEnum
@@ -31,11 +31,11 @@ from kafka_edu.trace.tracer import Tracer
 
 NO_NODE: Final = -1
 _FIRST_WITH_KEY_TYPE: Final = 1
-"""The first version of FindCoordinator that knows transactional ids."""
+"""The first version of FindCoordinator with a key type, and thus with transactional ids."""
 
 
 class CoordinatorType(IntEnum):
-    """The kind of key that a coordinator has (Kafka: FindCoordinatorRequest.CoordinatorType)."""
+    """The kind of a coordinator's key (Kafka: FindCoordinatorRequest.CoordinatorType)."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -68,15 +68,13 @@ class CoordinatorLink:
         self._trace = trace
         self.node = NO_NODE
         self.error: ClientException | None = None
-        """The error because of which the coordinator cannot be asked for, such as a missing
-        permission.
-        """
+        """A permanent error of the search for the coordinator, such as a missing permission."""
         self._finding = False
         self._find_again_ms = -NEVER
         self._opened = False
 
     def run(self, now: float) -> None:
-        """Ask for the coordinator if it is unknown."""
+        """Look up the coordinator if it is unknown."""
         self._own.poll(now)
         if self.node != NO_NODE or self._finding or now < self._find_again_ms or self.error:
             return
@@ -101,7 +99,7 @@ class CoordinatorLink:
         )
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
         due = self._own.next_poll_ms(now)
         if self.node == NO_NODE and self._find_again_ms > now:
             due = min(due, self._find_again_ms - now)
@@ -121,7 +119,9 @@ class CoordinatorLink:
             self.error = self.refused(error)
 
     def refused(self, error: Errors) -> BrokerException:
-        """Return the error of a broker with the name of the group or the transactional id."""
+        """Return a broker's error with the name of the group or the transactional id in its
+        message.
+        """
         what = "Group" if self._key_type is CoordinatorType.GROUP else "Transactional id"
         return BrokerException(error, f"{what} {self.key}: {error.message}")
 
@@ -145,14 +145,16 @@ class CoordinatorLink:
             )
 
     def lost(self, reason: str, now: float) -> None:
-        """Forget the coordinator, and ask for it again after retry.backoff.ms."""
+        """Forget the coordinator, and look it up again after retry.backoff.ms."""
         if self.node != NO_NODE:
             self.node = NO_NODE
             self._find_again_ms = now + self._retry_backoff_ms
             self._changed(reason)
 
     def links(self, now: float) -> tuple[ClientLink, ...]:
-        """Return the connection to the coordinator, or nothing, as a sample shows it."""
+        """Return the state of the connection to the coordinator for a sample. Empty if there is
+        none.
+        """
         return tuple(link for link in self._own.links(now) if link.broker_id == self.node)
 
     def ready(self, now: float) -> bool:
@@ -167,7 +169,9 @@ class CoordinatorLink:
         return ready
 
     def version(self, key: ApiKey) -> int:
-        """Return the newest version of a request that both sides know. The link is ready."""
+        """Return the newest version of a request that both sides support. The link must be
+        ready.
+        """
         return self._own.version(self.node, key, REGISTRY[key].max_version)
 
     def send(

@@ -1,12 +1,12 @@
 """A client's copy of the cluster's metadata (Kafka: Metadata.java, ProducerMetadata.java).
 
-It knows the brokers, and the leader of each partition of the topics that the client uses. The copy
-is out of date after metadata.max.age.ms, and when a broker answers that it is not the leader. After
-a failed update, the next one waits for retry.backoff.ms. A topic that was not used for
+The copy contains the brokers, and the leader of each partition of the topics that the client uses.
+It is out of date after metadata.max.age.ms, or when a broker answers that it is not the leader.
+After a failed update, the next one waits for retry.backoff.ms. A topic that was not used for
 metadata.max.idle.ms is left out.
 
-A consumer with a pattern asks for all topics, because only the brokers know which ones there are.
-It keeps those that match.
+A consumer with a pattern requests all topics, because only the brokers know which topics exist. It
+keeps the topics that match.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class PartitionInfo(NamedTuple):
 
 
 Retain = Callable[[str, bool], bool]
-"""A function of a topic's name, and of whether the topic is internal: is it kept?"""
+"""A function (topic's name, whether the topic is internal) → whether to keep the topic."""
 
 
 class TopicInfo:
@@ -60,7 +60,7 @@ class TopicInfo:
 
 
 class Metadata:
-    """The brokers and topics of the cluster, and when to ask for them again.
+    """The brokers and topics of the cluster, and the time of the next update.
 
     The client's event loop owns it. All times are in ms of the monotonic clock.
     """
@@ -74,20 +74,24 @@ class Metadata:
         *,
         allow_auto_creation: bool = True,
     ) -> None:
-        """With `allow_auto_creation`, a broker may create a topic that is asked for by its name."""
+        """With `allow_auto_creation`, a broker may create a topic that the client requests by its
+        name.
+        """
         self._bootstrap = [
             ClientNode(-number, host, port) for number, (host, port) in enumerate(bootstrap, 1)
         ]
         self.nodes: dict[int, ClientNode] = {node.id: node for node in self._bootstrap}
         self.topics: dict[str, TopicInfo] = {}
         self.errors: dict[str, Errors] = {}
-        """Topic → the error that the last metadata has for it."""
+        """Topic → its error in the last metadata."""
         self.version = 0
         """The number of successful updates."""
         self.retained: tuple[str, ...] = ()
-        """After `ask_for_all`: the topics that the function accepted in the last update."""
+        """After `ask_for_all`: the topics that `retain` accepted in the last update."""
         self.retained_version = 0
-        """The version that brought `retained`. 0: no update had all topics yet."""
+        """The version of the update that set `retained`. 0 if no update contained all topics
+        yet.
+        """
         self._retain: Retain | None = None
         self._requested_all = False
         self._allow_auto_creation = allow_auto_creation
@@ -96,28 +100,28 @@ class Metadata:
         self._max_idle_ms = max_idle_ms
         self._used_ms: dict[str, float] = {}
         self._new = False
-        """Whether something is wanted for the first time, so that the backoff does not count."""
+        """Whether the client needs something for the first time. Then the backoff is ignored."""
         self._needed = False
         self._in_progress = False
         self._last_try_ms = -NEVER
         self._last_success_ms = -NEVER
 
     def use(self, topic: str, now: float) -> TopicInfo | None:
-        """Note that the topic is used now. Return what is known of it. O(1)."""
+        """Record that the topic is used now. Return its metadata, or None if unknown. O(1)."""
         if topic not in self._used_ms:
             self._new = self._needed = True
         self._used_ms[topic] = now
         return self.topics.get(topic)
 
     def ask_for_all(self, retain: Retain | None) -> None:
-        """Ask for all topics from now on, and keep those that `retain` accepts. None ends that."""
+        """Request all topics from now on, and keep those that `retain` accepts. None ends this."""
         self._retain = retain
         self.retained, self.retained_version = (), 0
         if retain is not None:
             self._new = self._needed = True
 
     def request_update(self) -> None:
-        """Ask for the metadata again as soon as the backoff allows it."""
+        """Update the metadata as soon as the backoff allows it."""
         self._needed = True
 
     def leader(self, topic: str, partition: int) -> int:
@@ -129,7 +133,8 @@ class Metadata:
         return leader if leader in self.nodes else NO_LEADER
 
     def next_update_ms(self, now: float) -> float:
-        """Return in how many ms the next update is due; 0 means now. NEVER while one is running.
+        """Return in how many ms the next update is due. 0 means now. NEVER while an update is
+        running.
 
         A topic without metadata does not wait for the backoff of the last update.
         """
@@ -140,7 +145,7 @@ class Metadata:
         return due if self._new else max(due, backoff)
 
     def request(self, now: float) -> MetadataRequest:
-        """Return the request for the next update, which is running from now on."""
+        """Return the request for the next update. From now on the update is running."""
         idle = [t for t, used in self._used_ms.items() if now - used >= self._max_idle_ms]
         for topic in idle:
             del self._used_ms[topic]
@@ -149,7 +154,7 @@ class Metadata:
         self._in_progress, self._needed, self._last_try_ms = True, False, now
         self._new = False
         self._requested_all = self._retain is not None
-        if self._requested_all:  # this creates no topic, so the flag has its default value
+        if self._requested_all:  # this creates no topic, so the flag keeps its default value
             return MetadataRequest(topics=None, allow_auto_topic_creation=True)
         for topic in self.topics.keys() - self._used_ms.keys():
             del self.topics[topic]
@@ -159,11 +164,11 @@ class Metadata:
         )
 
     def update_failed(self, now: float) -> None:
-        """Note that the update got no answer. The next one waits for the backoff."""
+        """Record that the update got no answer. The next update waits for the backoff."""
         self._in_progress, self._needed, self._last_try_ms = False, True, now
 
     def update(self, response: MetadataResponse, now: float) -> None:
-        """Replace the copy by a broker's answer.
+        """Replace the copy with a broker's answer.
 
         A partition's older leader epoch never replaces a newer one, because brokers learn of a new
         leader at different times (KIP-320). An answer without brokers is ignored.
@@ -203,7 +208,9 @@ class Metadata:
             self.topics[topic.name] = TopicInfo(topic.name, partitions)
 
     def _keep_only(self, response: MetadataResponse, retain: Retain) -> None:
-        """Note which topics are retained, and forget those that are not in a list of all topics."""
+        """Store which topics are retained. Forget the topics that are not in a list of all
+        topics.
+        """
         listed = {topic.name for topic in response.topics}
         self.retained = tuple(
             topic.name
@@ -218,5 +225,5 @@ class Metadata:
             self.errors[gone] = Errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def rebootstrap(self) -> None:
-        """Go back to the bootstrap servers, because no broker of the copy can be reached."""
+        """Use the bootstrap servers again, because no broker of the copy can be reached."""
         self.nodes = {node.id: node for node in self._bootstrap}

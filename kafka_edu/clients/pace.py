@@ -5,7 +5,7 @@ class Pace:
     """How many records are due at a steady rate. All times are in seconds of one clock."""
 
     def __init__(self, records_a_second: float, most_behind_s: float | None = None) -> None:
-        """`most_behind_s` limits the records that are sent late, after a time without sending.
+        """`most_behind_s` limits how many records are sent late after a pause.
 
         If the producer is further behind than this many seconds, it does not send the missed
         records.
@@ -16,7 +16,9 @@ class Pace:
         self._given_up_s = 0.0
 
     def due(self, sent: int, now: float) -> int:
-        """Return how many records to send now, after `sent` were sent. The first call begins."""
+        """Return how many records to send now, if `sent` were sent. The first call starts the
+        clock.
+        """
         if self._began is None:
             self._began = now
         due = (now - self._began - self._given_up_s) * self._rate - sent

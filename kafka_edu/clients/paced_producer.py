@@ -1,7 +1,7 @@
 """A producer on librdkafka that sends at a steady rate, in its own thread.
 
 The load, the soak and the demos each define how one record is sent, and count the answers. They all
-use this class for the rate, the thread and the end.
+use this class for the rate, the thread and the shutdown.
 """
 
 import threading
@@ -19,9 +19,8 @@ _STEP_S: Final = 0.005
 class PacedProducer:
     """Call `send` with the numbers 0, 1, 2 and so on, at a steady rate.
 
-    `send` returns False if it could not give its record to librdkafka, because librdkafka's queue
-    is full while no leader accepts records. Then `send` is called with the same number again a few
-    ms later.
+    `send` returns False if librdkafka could not take the record. Its queue is full while no leader
+    accepts records. A few ms later `send` is called again with the same number.
     """
 
     def __init__(
@@ -32,7 +31,7 @@ class PacedProducer:
         name: str,
         most_behind_s: float | None = None,
     ) -> None:
-        """`most_behind_s` is as in Pace."""
+        """`most_behind_s` has the same meaning as in Pace."""
         self.sent = 0
         self._client = client
         self._pace = Pace(records_a_second, most_behind_s)

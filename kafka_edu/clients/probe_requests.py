@@ -1,4 +1,4 @@
-"""Make requests of every kind that a client sends, and say how soon each must be answered.
+"""Make requests of every kind that a client sends, with the time limit for each answer.
 
 The soak and the search by seeds send these requests to every broker, also to brokers that do not
 lead the partition. An error counts as an answer. The aim is to find a request that gets no answer.
@@ -65,7 +65,7 @@ from kafka_edu.record.record_batch import build_batch
 CLIENT_TIMEOUT_MS: Final = 10_000
 """Time limit in ms for requests without their own time-out.
 
-They may wait behind requests that wait for ZooKeeper or the controller.
+They may wait behind requests for which the broker needs ZooKeeper or the controller.
 """
 GROUP: Final = "probe"
 FETCH_MAX_BYTES: Final = 1 << 16
@@ -118,7 +118,7 @@ def fetch(
 ) -> Probe:
     """Return a consumer's Fetch request without a fetch session.
 
-    At the end of the partition, the broker holds it for up to `max_wait_ms`.
+    At the end of the partition, the broker delays the answer for up to `max_wait_ms`.
     """
     max_wait_ms = chance.choice((0, 100, 500, 2000)) if max_wait_ms is None else max_wait_ms
     partition = FetchPartition(
@@ -197,7 +197,9 @@ class ProbeRequests:
         }
 
     def draw(self) -> Probe:
-        """Return a random request: ½ are Produce, ¼ are Fetch, the others are of any kind."""
+        """Return a random request: ½ of them are Produce, ¼ are Fetch, and the others are of any
+        kind.
+        """
         dice = self._chance.random()
         if dice < 0.5:
             return self.produce()
@@ -280,7 +282,7 @@ class ProbeRequests:
             protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
         )
-        # The longest rebalance time-out of the members counts for the group. It may start once more
+        # The group uses the longest rebalance time-out of its members. This time may start again
         # when a member joins late.
         return Probe("JoinGroup", request, 2, CLIENT_TIMEOUT_MS)
 

@@ -1,9 +1,9 @@
-"""How long a client sends nothing on a connection because it exceeded a quota (KIP-219).
+"""Find how long a client must not send on a connection because it exceeded a quota (KIP-219).
 
 Kafka: AbstractResponse.shouldClientThrottle. A broker with quotas puts throttle_time_ms into its
-response. In an older version of a response the broker has waited already, so the client goes on at
-once. From KIP-219 on the broker answers at once, and both sides wait: the broker does not read the
-connection for this time, and the client sends nothing.
+response. Before KIP-219, the broker waits before it answers, so the client continues at once. Since
+KIP-219, the broker answers at once, and both sides wait: for this time the broker does not read
+from the connection, and the client sends nothing. The version of the response decides.
 """
 
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ from kafka_edu.protocol.messages.txn_offset_commit import TxnOffsetCommitRespons
 from kafka_edu.protocol.schema import Message
 
 #: Request → the first version of its response after which the client itself waits, as in Kafka 2.8.
-#: For requests that are not here, such as DescribeCluster, Kafka's client does not wait.
+#: For requests that are not in this table, such as DescribeCluster, Kafka's client does not wait.
 FIRST_THROTTLED_VERSION: Final[Mapping[int, int]] = {
     ApiKey.PRODUCE: 6,
     ApiKey.FETCH: 8,
@@ -155,9 +155,10 @@ _WITH_THROTTLE_TIME: Final = (
 
 
 def throttle_time_ms(response: Message, api_key: int, version: int) -> int:
-    """Return for how many ms the client sends nothing after this response; 0 if it need not wait.
+    """Return for how many ms the client must send nothing after this response. 0 if it need not
+    wait.
 
-    `version` is that of the request.
+    `version` is the version of the request.
     """
     first = FIRST_THROTTLED_VERSION.get(api_key)
     if first is None or version < first or not isinstance(response, _WITH_THROTTLE_TIME):

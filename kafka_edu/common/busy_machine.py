@@ -1,8 +1,8 @@
 """Measure and judge programs on a machine that other work keeps busy.
 
-Laptops in a class are slow, and a grader runs many jobs at once. On such machines the clock says
-little about a program, because most of the time it waits for a core. So limits apply to what the
-program itself uses:
+Laptops in a class are slow, and a grader runs many jobs at once. On such machines a program waits
+for a core most of the time, so the clock says little about it. The limits therefore apply to what
+the program itself uses:
 
 * *processor time*: an endless loop uses much of it on any machine. A right answer uses very little.
   The limit is the larger of 1 s and 20 times what the reference solution used in the same run;
@@ -28,12 +28,13 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 REFERENCES_SHARE: Final = 20
-"""A learner's code may take this many times as long as the reference solution."""
+"""A learner's code may use this many times as much time as the reference solution."""
 LOOK_EVERY_S: Final = 0.25
 LONG_S: Final = 1.0
-"""If two measurements are this many seconds apart, or more, the time between them counts as long.
+"""From this many seconds between two measurements on, the time between them is long.
 
-Then the measuring process itself had no core.
+The measurements are usually closer together. A longer time means that the measuring process had no
+core.
 """
 TRY_LATER: Final = "try later, when nothing else runs on this machine"
 _PROC: Final = Path("/proc")
@@ -62,11 +63,11 @@ class Usage(NamedTuple):
     processor_s: float | None = None
     """Processor time in s. None if this system does not provide it."""
     waited_s: Mapping[int, float] = MappingProxyType({})
-    """Id of a thread → how long it was ready to run, but had no core."""
+    """Thread id → seconds in which the thread was ready to run but had no core."""
     ready: bool = False
-    """Whether one of the threads runs now, waits for a core, or waits for the disk."""
+    """Whether at least one thread runs now, waits for a core, or waits for the disk."""
     read_s: float = 0.0
-    """How long the measurement itself took.
+    """How long the measurement itself took, in s.
 
     The measuring process may have to wait for a core too.
     """
@@ -120,9 +121,9 @@ class Meter:
 
     The measured idle time is never too high, but it may be too low. The time between two
     measurements counts as idle only if no thread is ready to run at the second one. The reason: a
-    process that a cgroup holds back is ready all the time, and the kernel has no number for that.
-    If a thread has ended between two measurements, its waiting time is unknown. So a long time
-    between these measurements does not count as idle either.
+    cgroup may keep a ready process from running, and the kernel does not count this as waiting. If
+    a thread has ended between two measurements, its waiting time is unknown. So a long time
+    (LONG_S) between these two measurements does not count as idle either.
     """
 
     def __init__(self, pid: int, usage_of: Callable[[int], Usage] | None = None) -> None:
@@ -151,7 +152,7 @@ class Meter:
 
 
 def family_usage(*pids: int) -> Usage:
-    """Return what some processes and their descendants have used together until now.
+    """Return what these processes and all their descendants have used until now, as one sum.
 
     The processor time of a child that has ended counts too, if its parent has waited for it.
     """
@@ -209,7 +210,7 @@ def family_of(*pids: int) -> dict[int, list[str]]:
 def began_at(pid: int) -> int:
     """Return when a process began, in ticks since the start of the system.
 
-    It is 0 if the process has ended, or if this system does not say it.
+    The result is 0 if the process has ended, or if this system does not provide the time.
     """
     fields = _read(f"{_PROC}/{pid}/stat").rpartition(")")[2].split()
     return int(fields[19]) if fields and fields[0] != "Z" else 0
@@ -238,9 +239,8 @@ class Hogs:
     """Processes that do nothing but use the processor, until the end of a `with` block.
 
     Each process has its own session. Linux with autogroups (`kernel.sched_autogroup_enabled`, the
-    default of many systems) first divides the cores among the sessions. Eight hogs in one session
-    would therefore take no more time from a cluster, which is in another session, than one hog
-    does.
+    default of many systems) first divides the cores among the sessions. The cluster under test is
+    in another session. So eight hogs in one session would take no more time from it than one hog.
     """
 
     def __init__(self, count: int, cores: Iterable[int] | None = None) -> None:

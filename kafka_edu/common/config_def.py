@@ -64,7 +64,9 @@ _INTEGER_BOUNDS: Final = {
 
 
 class Validator(Protocol):
-    """Check a parsed value. `refusal` returns why it is not allowed, in Kafka's words, or ""."""
+    """Check a parsed value. `refusal` returns the reason why it is not allowed, in Kafka's words.
+    It returns "" if the value is allowed.
+    """
 
     def refusal(self, value: ConfigValue) -> str: ...
 

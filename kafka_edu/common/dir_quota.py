@@ -3,7 +3,7 @@ full (`edu.log.dir.quota.bytes`).
 
 A real small disk needs a mount, which many machines do not allow. With a quota, a write that does
 not fit raises OSError as on a full disk, and the broker takes the dir offline as it does for any
-OSError. One difference to a full disk is that only segments count: indexes, checkpoints and
+OSError. One difference from a full disk is that only segments count: indexes, checkpoints and
 snapshots can still be written. The cleaner's process is not limited, but its files count.
 """
 
@@ -54,7 +54,7 @@ def segment_bytes(log_dir: str) -> int:
             if SEGMENT in name:
                 try:
                     total += os.stat(os.path.join(folder, name)).st_size
-                except FileNotFoundError:  # a worker has removed or renamed it meanwhile
+                except FileNotFoundError:  # a worker has removed or renamed the file meanwhile
                     continue
     return total
 

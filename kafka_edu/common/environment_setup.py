@@ -118,7 +118,8 @@ def install_groups(venv: Path, groups: Sequence[str]) -> None:
                 f"fetching the packages of '{group}', at most {download_size_mb(group)} MB,"
                 f" into {venv}"
             )
-            if group == "main":  # the other groups share packages with it, which may change now
+            # The other groups share packages with `main`, and these may change now.
+            if group == "main":
                 for stamp in (venv / STAMPS).glob("*.txt"):
                     stamp.unlink()
             unfinished = venv / STAMPS / f"{group}.unfinished"
@@ -192,10 +193,10 @@ def _make_environment(venv: Path) -> None:
 
 
 def _install(venv: Path, group: str, again: bool) -> None:
-    """Install one group with uv, or else with the first pip that works.
+    """Install one group with uv. If uv does not work, use the first pip that works.
 
-    `again` says that an earlier set-up was stopped, perhaps in the middle of a package. Then
-    packages that seem to be installed are installed again.
+    With `again`, an earlier set-up was stopped, perhaps in the middle of a package. Then packages
+    are installed again even if they seem to be installed.
     """
     lock = ["--require-hashes", "--requirement", str(_LOCKS / f"{group}.txt")]
     if group == "main" and _WHEELS.is_dir():
@@ -219,7 +220,8 @@ def _install(venv: Path, group: str, again: bool) -> None:
 
 
 def _uv(venv: Path) -> list[str] | None:
-    """Return the first words of uv's command, with the mirror and certificates that pip would use.
+    """Return the beginning of uv's command line, with the mirror and certificates that pip would
+    use.
 
     Return None if there is no uv.
     """
@@ -305,15 +307,15 @@ def _runs(*command: str) -> bool:
 def _run_pip(command: list[str], most_mb: int) -> int:
     """Run pip, print the progress of its downloads, and return its exit code.
 
-    If pip fails after it has begun to download, the connection was probably cut. Then run it once
-    more: pip keeps the packages that it has downloaded whole.
+    If pip fails after it has begun to download, the connection was probably cut. Then run pip once
+    more. Packages that it has downloaded completely are not downloaded again.
 
     Until it ends, pip keeps its downloads in `pip-unpack-*` in its temporary folder.
     """
     for last in (False, True):
         with tempfile.TemporaryDirectory(prefix="kafka-edu-fetch-") as folder:
             fetched = _Fetched(Path(folder), most_mb)
-            # pip before 25.1 ignores the second one
+            # pip before 25.1 ignores the second variable
             environment = {"TMPDIR": folder, "PIP_RESUME_RETRIES": "5"}
             try:
                 code = _run(command, environment=environment, meanwhile=fetched.look)
@@ -362,7 +364,7 @@ class _Fetched:
             say(words)
 
     def end(self) -> None:
-        """End the progress line on a terminal."""
+        """End the line that shows the progress on a terminal."""
         if self._shown:
             print(file=sys.stderr, flush=True)
 

@@ -1,8 +1,8 @@
 """Every error code of the protocol, in one table (Kafka: Errors.java).
 
-The broker puts an error code (an int16) into a response. A client looks at `retriable`: it says
-whether the same request can succeed if it is sent again, perhaps after a metadata refresh. The
-client reports all other errors to the application.
+The broker puts an error code (an int16) into a response. If an error is `retriable`, the same
+request can succeed when the client sends it again, perhaps after a metadata refresh. The client
+reports all other errors to the application.
 """
 
 from enum import IntEnum
@@ -33,7 +33,9 @@ class Errors(IntEnum):
 
     @classmethod
     def of(cls, code: int) -> "Errors":
-        """Return the error of `code`, or UNKNOWN_SERVER_ERROR if the table does not have it. O(1)."""
+        """Return the error of `code`, or UNKNOWN_SERVER_ERROR if the code is not in the table.
+        O(1).
+        """
         return _BY_CODE.get(code, cls.UNKNOWN_SERVER_ERROR)
 
     # fmt: off
@@ -153,7 +155,7 @@ _BY_CODE: Final[dict[int, Errors]] = {int(error): error for error in Errors}
 def message_beside(error: Errors, message: str) -> str | None:
     """Return the error message that a response contains in addition to the code.
 
-    It is None if the message says nothing more than the code. It is also None for
+    The result is None if the message says nothing more than the code. It is also None for
     UNKNOWN_SERVER_ERROR, because its details are not meant for clients (Kafka:
     ApiError.fromThrowable).
     """

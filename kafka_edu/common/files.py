@@ -1,4 +1,4 @@
-"""The file system as an object that is passed to the code which uses it.
+"""The file system as an object, which is passed to the code that reads and writes files.
 
 So a test can use a simulated disk that writes only a part of the data, becomes full, or loses data
 that was not flushed. `OsFileSystem` is the file system of the machine. The simulator's file system
@@ -42,13 +42,13 @@ class File(Protocol):
     def append(self, parts: Sequence[Buffer]) -> int:
         """Write all `parts` in order at the end. Return the position of the first byte.
 
-        Raises OSError. In this case the file may hold a part of the data, and the caller truncates
-        it.
+        Raises OSError. Then the file may contain a part of the data, and the caller must truncate
+        the file.
         """
         ...
 
     def pread(self, count: int, position: int) -> bytes:
-        """Return `count` bytes from `position` on. At the end of the file there may be fewer."""
+        """Return `count` bytes from `position` on, or fewer at the end of the file."""
         ...
 
     def pwrite(self, data: Buffer, position: int) -> None:
@@ -70,8 +70,8 @@ class File(Protocol):
         """Return a writable view of the first `size` bytes. Changes in the view change the file.
 
         The file must have at least `size` bytes. The view is read at scattered positions, not from
-        start to end. So the kernel must not read ahead around the first page that is used. Where
-        read-ahead is set to 8 MiB, that would cost 1.5 ms for a file full of holes.
+        start to end. So the kernel must not read ahead around the first page that is used. With a
+        read-ahead of 8 MiB, this would cost 1.5 ms for a sparse file.
         """
         ...
 
@@ -109,12 +109,12 @@ class FileSystem(Protocol):
     def read(self, path: str) -> bytes: ...
 
     def write_atomically(self, path: str, data: bytes, *, sync: bool = True) -> None:
-        """Replace the contents of `path` by `data`.
+        """Replace the contents of the file `path` with `data`.
 
-        After a crash the file is either old or new, never mixed. The data is written to a temporary
-        file, forced to the disk (fsync), and renamed. If `sync` is false, there is no fsync. Then
-        the call does not block, and the file is safe if the process dies, but not if the machine
-        crashes.
+        After a crash the file has either the old or the new contents, never a mixture. The data is
+        written to a temporary file, forced to the disk (fsync), and renamed. If `sync` is false,
+        there is no fsync. Then the call does not block, and the file is safe if the process dies,
+        but not if the machine crashes.
         """
         ...
 
@@ -200,7 +200,7 @@ class OsFile:
 
     def flush(self) -> None:
         fd = self._fd
-        if fd < 0:  # the loop has closed it, because its dir failed while a worker waited
+        if fd < 0:  # the loop has closed the file, because its dir failed while a worker waited
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         os.fsync(fd)
 
@@ -215,8 +215,8 @@ class OsFile:
         return mapping
 
 
-#: struct flock on 64-bit Linux: type, whence, start, length, pid. The length 0 means to the end of
-#: the file, even if the file grows.
+#: struct flock on 64-bit Linux: type, whence, start, length, pid. The length 0 means: up to the end
+#: of the file, even if the file grows.
 _FLOCK: Final = struct.Struct("hhqqi0q")
 
 
@@ -255,7 +255,7 @@ class OsFileLock:
             fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _holder(self) -> int | None:
-        """Return the pid of the process that holds the lock, or None if it is unknown.
+        """Return the pid of the process that holds the lock. Return None if it is unknown.
 
         For a traditional lock (Java's) the kernel knows the pid. Otherwise it is read from the
         file.

@@ -1,6 +1,6 @@
 """Keep the memory of a long-running process from growing.
 
-There are two kinds of free memory that a process does not give back by itself.
+A process does not give back two kinds of unused memory by itself.
 
 Cycles. Python frees an object when the last reference to it is removed. Objects that refer to each
 other in a cycle must wait for the garbage collector, which a broker starts rarely
@@ -9,9 +9,9 @@ connection. While such objects wait, the process grows. It stays large afterward
 gives back an arena of 1 MiB only when no object in it is in use. docs/soak.md has the figures.
 
 Gaps. Python gets the memory for every object of more than 512 bytes from the C library. glibc keeps
-the gaps between such blocks for later blocks. If the sizes of the blocks always change, the gaps
-grow for hours, although the blocks in use do not grow. `malloc_trim` gives back all whole pages in
-the gaps (man malloc_trim).
+freed memory between blocks (a gap) for later blocks. If the sizes of the blocks always change, the
+sum of the gaps grows for hours, although the blocks in use do not grow. `malloc_trim` gives back
+all whole pages in the gaps (man malloc_trim).
 """
 
 import ctypes
@@ -34,8 +34,8 @@ def collect_garbage() -> float:
     It frees all cycles of objects to which no other object refers. No other Python thread runs in
     this time. Call this function in the thread of the event loop, because the freed objects may
     belong to the loop. It takes 0.1 ms for each 1,000 objects that can be in a cycle and are not
-    frozen. On two busy cores this is 6 to 12 ms in a broker of the soak, with 56 partitions, and 53
-    ms in a broker with 3,000.
+    frozen. On two busy cores this is 6 to 12 ms in a broker of the soak (56 partitions), and 53 ms
+    in a broker with 3,000 partitions.
     """
     began_ns = time.thread_time_ns()
     gc.collect()
@@ -43,7 +43,8 @@ def collect_garbage() -> float:
 
 
 def heap_trimmer() -> Callable[[], None] | None:
-    """Return a function that gives free pages back to the system. Return None if this is not glibc.
+    """Return a function that gives free pages back to the system. Return None if the C library is
+    not glibc.
 
     The function takes 0.2 ms for a heap of 14 MB, and about 0.3 ms for each MB that is given back.
     Other threads run during this time, until they need memory.
@@ -62,8 +63,8 @@ def heap_trimmer() -> Callable[[], None] | None:
 def keep_large_blocks_apart() -> None:
     """Make glibc give back each block of LARGE_BLOCK_BYTES or more as soon as it is freed.
 
-    At first glibc does this by itself. But with each such block that is freed, it raises its limit
-    for large blocks, up to 32 MiB. Then requests of 30 MB are put into the heap, and their memory
+    At first glibc does this by itself. But each time such a block is freed, glibc raises its limit
+    for large blocks, up to 32 MiB. Then a request of 30 MB is put into the heap, and its memory
     stays with the process. A limit that the program sets is not raised (man mallopt). If the C
     library has no mallopt, this function does nothing.
     """

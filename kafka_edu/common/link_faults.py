@@ -19,7 +19,7 @@ from kafka_edu.common.wire_around import WireAround
 
 
 class LinkFault(NamedTuple):
-    """The state of a link. It is whole if it is not cut and has no delay."""
+    """The state of a link. A link without a fault (`WHOLE`) is not cut and has no delay."""
 
     delay_ms: int = 0
     cut: bool = False
@@ -104,8 +104,9 @@ class _Held:
     def _due(self, due: float) -> None:
         """Deliver the data whose time is `due` or earlier.
 
-        The event loop may call this slightly before `due`, because its clock is rounded. So `due`
-        itself is compared, not the clock. Otherwise the same timer would be set again.
+        The event loop may call this slightly before `due`, because its clock is rounded. So this
+        method compares with `due` and not with the clock. Otherwise it would set the same timer
+        again.
         """
         self._timer = None
         while self._pieces and not self._link.fault.cut and self._pieces[0][0] <= due:
@@ -239,7 +240,8 @@ class FaultyTransport:
     def reset(self, port: int) -> int:
         """Close every open connection to a port, as after a TCP reset. Return how many were closed.
 
-        Data that was on its way is lost. New connections can be opened at once. O(connections).
+        Data that has not arrived yet is lost. New connections can be opened at once.
+        O(connections).
         """
         link = self._links.get(port)
         wires = tuple(link.wires) if link is not None else ()

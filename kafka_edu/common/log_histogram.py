@@ -1,10 +1,11 @@
-"""Count durations in a fixed number of logarithmic buckets: small ones for short durations.
+"""Count durations in a fixed number of logarithmic buckets. Short durations have narrow buckets.
 
 A duration in µs goes into one of 240 buckets. Up to 15 µs each value has its own bucket. Above that
-there are eight buckets for each doubling, so a value that is read back is at most 6.25 % wrong. For
-example, 4,200 µs lie between 2^12 and 2^13. So the bucket is 512 µs wide, from 4,096 to 4,607, and
-its value is read back as 4,352 µs. The last bucket ends at 2^32 µs, which are 71 minutes. Longer
-durations are counted in the last bucket too. HdrHistogram works in the same way, with more buckets.
+there are eight buckets for each doubling, so the middle of a bucket differs from a counted duration
+by at most 6.25 %. For example, 4,200 µs lie between 2^12 and 2^13. So the bucket is 512 µs wide,
+from 4,096 to 4,607, and its value is read back as 4,352 µs. The last bucket ends at 2^32 µs, which
+are 71 minutes. Longer durations are counted in the last bucket too. HdrHistogram works in the same
+way, with more buckets.
 """
 
 from collections.abc import Iterable
@@ -58,7 +59,7 @@ def value_of(bucket: int) -> int:
 class Histogram:
     """Bucket number → number of durations.
 
-    It computes percentiles, the mean and sums of histograms.
+    Computes percentiles, means, and sums of histograms.
     """
 
     def __init__(self, counts: Iterable[tuple[int, int]] = ()) -> None:
@@ -84,7 +85,10 @@ class Histogram:
         )
 
     def percentile_us(self, percent: float) -> int:
-        """Return the duration in µs that `percent` % of all durations do not exceed, or 0."""
+        """Return the duration in µs that `percent` % of all durations do not exceed.
+
+        Return 0 if there are no durations.
+        """
         total = self.total
         rank, seen = percent / 100 * total, 0
         for bucket in sorted(self.counts):

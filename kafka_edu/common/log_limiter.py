@@ -11,7 +11,8 @@ MINUTE_MS: Final = 60_000
 
 
 class LogLimiter:
-    """Allows `lines` log lines a minute. After that minute, logs how many lines were suppressed.
+    """Allows `lines` log lines a minute. The first call after that minute logs how many lines were
+    suppressed.
 
     Only one event loop may use it. Each call is O(1).
     """

@@ -1,6 +1,6 @@
 """Download Java programs of other projects with Maven, once, into the user's cache.
 
-None of their files is part of this project.
+This project contains none of their files.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def maven_jars(name: str, artifacts: Sequence[str], without: Sequence[str] = ())
                 " (Debian: apt-get install maven)"
             )
         with _alone():
-            if not _is_complete(cache):  # another process may have fetched them meanwhile
+            if not _is_complete(cache):  # another process may have downloaded them meanwhile
                 _fetch(cache, artifacts, without)
     return cache / "jars"
 
@@ -134,7 +134,9 @@ def _is_complete(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """Let only one process at a time run the block: two cannot share Maven's store of jars."""
+    """Let only one process at a time run the block, because two processes cannot share Maven's
+    store.
+    """
     lock = _cache("lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as held:

@@ -44,9 +44,9 @@ class OutputFailed(SystemExit):
 class _ClosableOutput(io.FileIO):
     """Output to a file descriptor.
 
-    If nobody reads it, the main thread's first write raises OutputClosed; if it cannot be written,
-    OutputFailed. Later writes, for example of clean-up code, then do nothing. Writes of other
-    threads do nothing either if nobody reads them.
+    If the reading program has ended, the main thread's first write raises OutputClosed. If the
+    output cannot be written, the write raises OutputFailed. Later writes, for example of clean-up
+    code, do nothing. If the reading program has ended, writes of other threads do nothing either.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -57,7 +57,7 @@ class _ClosableOutput(io.FileIO):
         try:
             return super().write(data)
         except OSError as error:
-            # a socket whose reader has left bytes unread is reset
+            # a socket is reset if its reader ends with unread bytes
             is_closed = isinstance(error, BrokenPipeError | ConnectionResetError)
             if not self._reported:
                 if threading.current_thread() is threading.main_thread():

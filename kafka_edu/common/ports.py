@@ -1,9 +1,9 @@
 """Find free ports for servers.
 
-A port that this process has chosen stays free until a server listens on it, and is free again while
-a killed broker is down. So that no other process chooses the same port, each process locks bytes of
-a common file. The position of such a byte is the number of the port. The kernel releases the locks
-when the process ends.
+A chosen port is not in use until a server listens on it. It is also not in use while a killed
+broker is down. Another process must not choose it then. So each process locks one byte of a common
+file for each port that it has chosen. The position of the byte is the number of the port. The
+kernel releases the locks when the process ends.
 """
 
 import fcntl
@@ -20,8 +20,8 @@ ZOOKEEPER_PORT: Final = 2181
 """The usual port of ZooKeeper."""
 
 #: Ports are chosen below those that the system gives to outgoing connections (from 32768 on Linux).
-#: Otherwise a client that keeps trying to reach a dead broker could get the broker's own port as
-#: its source port. Then it would be connected to itself.
+#: Otherwise a client that tries again and again to reach a dead broker could get the broker's port
+#: as its own source port. Then the client would be connected to itself.
 PICKED_PORTS: Final = range(20_000, 32_000)
 
 

@@ -1,4 +1,4 @@
-"""Name this program as its user types it, and start further Python processes.
+"""Return this program's name as the user types it, and start further Python processes.
 
 The processes use the same Python and the same packages, and import nothing from the current folder.
 """
@@ -49,9 +49,9 @@ def command_line(words: str, cluster: str = DEFAULT_CLUSTER) -> str:
 
 
 def as_typed_here(text: str) -> str:
-    """Return a text in which each command has the program's name that `program` returns.
+    """Return the text with the program's name in each command replaced by the result of `program`.
 
-    The name is replaced in code within a line, and in blocks that are indented by four spaces.
+    The name is replaced in inline code, and in blocks that are indented by four spaces.
     """
     for before in ("\n    ", "`"):
         text = text.replace(f"{before}kafka-edu ", f"{before}{program()} ")

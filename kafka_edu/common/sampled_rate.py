@@ -2,8 +2,8 @@
 SampledStat, metrics of kafka-clients).
 
 The time is cut into samples of equal length, and each sample holds a sum. A sample that is older
-than the whole window no longer counts. With 11 samples of 1 s, each over 1 MB, the rate is between
-1.0 and 1.1 MB/s: the last sample is not full yet.
+than the whole window no longer counts. Example: 11 samples of 1 s hold 1 MB each. The last sample
+is not over yet, so `elapsed` is between 10 and 11 s, and the rate is between 1.0 and 1.1 MB/s.
 
     |  s1  |  s2  |  …  | s10  | s11 now
     ^ oldest                       ^
@@ -14,7 +14,8 @@ than the whole window no longer counts. With 11 samples of 1 s, each over 1 MB, 
 class SampledRate:
     """Measures a sum per second over `samples` samples of `sample_ms` each. Owned by its user.
 
-    The samples are a ring, as in Kafka: an outdated sample is emptied and begins again now.
+    The samples are a ring, as in Kafka: an outdated sample is emptied, and then starts at the
+    present time.
     """
 
     __slots__ = ("_current", "_number", "_sample_ms", "_starts_ms", "_sums")

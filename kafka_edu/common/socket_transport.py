@@ -2,16 +2,16 @@
 
 Kafka: Selector.java, PlaintextTransportLayer.java.
 
-The event loop has one receive buffer. When a socket can be read, its data is read into this buffer,
-and the receiver is called at once. So a size that a client announces never makes the broker
-allocate memory. Data is written directly to the socket. Only data that the kernel does not accept
-at once waits in a queue.
+Each event loop has one receive buffer. When a socket has data, the data is read into this buffer,
+and the receiver is called at once. So the broker never allocates memory only because a client
+announces a large request. Data is written directly to the socket. Only data that the kernel does
+not accept at once waits in a queue.
 
 Regions of files are sent with sendfile: records go from the page cache to the socket without
 entering this process (book 002 §3.3, "zero copy"). Only small regions are read into the process. A
-region counts as small or large by its length when it is given to `send`. If the kernel accepts only
-a part of a large region, the rest is sent with sendfile too. `SocketTransport.file_bytes` counts
-the bytes of both ways.
+region is small or large according to its length when `send` gets it. If the kernel accepts only a
+part of a large region, the rest is sent with sendfile too. `SocketTransport.file_bytes` counts the
+bytes of both ways.
 """
 
 import asyncio
@@ -45,9 +45,9 @@ MAX_VECTOR: Final = 512
 SMALL_REGION_BYTES: Final = 72 * 1024
 """A region of a file of at most this many bytes is read, and sent with the data around it.
 
-The size is one producer batch of 64 KiB and some headers. One more copy costs less than three
-system calls. It also costs less than waking the reading client twice, once for the first part and
-once for the last (docs/performance.md).
+This is the size of one producer batch of 64 KiB and some headers. To copy so few bytes costs less
+than three system calls. It also costs less than waking the reading client twice, once for the first
+part and once for the last (docs/performance.md).
 """
 MAX_READ_A_CALL: Final = 1024 * 1024
 """The maximum number of bytes of small regions that are collected for one system call.
@@ -75,7 +75,7 @@ class FileBytes:
 
 
 class RestOfRegion(FileRegion):
-    """The rest of a large region, of which the kernel has accepted a part.
+    """The rest of a large region, after the kernel has accepted a part of it.
 
     It still counts as large, even if it is short.
     """
@@ -201,7 +201,7 @@ class SocketListener:
                     raise
                 self._loop.remove_reader(
                     self._sock
-                )  # out of descriptors: waiting connections keep waiting, and we do not spin
+                )  # no descriptor is free: waiting connections keep waiting, and we do not spin
                 self._back_off = self._loop.call_later(ACCEPT_BACK_OFF_S, self._end_back_off)
                 return
             sock.setblocking(False)
@@ -230,14 +230,14 @@ class SocketWire:
     """One connected socket.
 
     `pause_reading` only sets a flag. The socket leaves the selector only when data arrives on a
-    paused connection. So when a connection is paused during one request, as Kafka's processors do
-    it, this costs no system call.
+    paused connection. Kafka's processors pause a connection while one of its requests is handled.
+    Such a pause costs no system call.
 
     `resume_reading` first reads, and then registers the socket with the selector. The socket has
     left the selector because data had arrived, so there is data to read. A client that sends many
-    requests without waiting is paused hundreds of times a second. With the selector, each pause
-    would cost two changes of the selector. The next request would also depend on the selector
-    reporting data that arrived before the socket was registered.
+    requests without waiting is paused hundreds of times a second. If the socket left the selector
+    at each pause, each pause would cost two changes of the selector. And the selector would have to
+    report data that had arrived before the socket was registered again.
     """
 
     __slots__ = (
@@ -286,7 +286,7 @@ class SocketWire:
             self.peer = _address(sock.getpeername())
         except OSError:  # the client left before it was accepted: the first read will show it
             self.peer = "unknown:0"
-        # `on_wire` may close the connection at once, if it is above the limit of connections.
+        # `on_wire` may close the connection at once, if there are too many connections.
         self._armed = False
         self._receiver = on_wire(self)
         self._armed = not self._closed
@@ -370,8 +370,8 @@ class SocketWire:
             while queue and budget > 0:
                 first = queue[0]
                 if isinstance(first, LazyPart):
-                    # Only one piece is made in each turn, because making it may take much longer
-                    # than sending it.
+                    # Make only one piece in each turn. To make a piece may take much longer than to
+                    # send it.
                     if made:
                         break
                     self._make_piece(first)
@@ -436,8 +436,7 @@ class SocketWire:
         return sent
 
     def _make_piece(self, lazy: LazyPart) -> None:
-        """Make the next piece of the lazy part, and put the piece into the queue in front of that
-        part.
+        """Make the next piece of the lazy part. Put it into the queue in front of that part.
 
         If there is none, remove the lazy part.
         """
@@ -458,7 +457,7 @@ class SocketWire:
     def _send_region(self, region: FileRegion) -> int:
         """Send a part of a large region. Return the number of bytes.
 
-        If the file ends before the promised length, the frame is incomplete and the connection must
+        If the file is shorter than the region says, the frame is incomplete and the connection must
         be closed.
         """
         length = min(region.length, MAX_BYTES_A_TURN)

@@ -1,17 +1,17 @@
-"""Make SVG pictures of a terminal from Rich and Textual usable without a network."""
+"""Change SVG pictures that Rich and Textual make, so that they need no network."""
 
 import re
 from typing import Final
 
-#: For the SVG pictures: the width of a character, the blank that Rich uses, and fonts in which bars
-#: and circles have the same width.
+#: For the SVG pictures: the width of a character, the blank that Rich writes, and fonts. In these
+#: fonts bars and circles are as wide as letters.
 _CELL_WIDTH: Final = 12.2
 _BLANK: Final = "&#160;"
 _FONTS: Final = "font-family: 'Fira Code', 'DejaVu Sans Mono', 'Cascadia Mono', Menlo, monospace"
 
 
 def tidy(svg: str) -> str:
-    """Return an SVG of Rich or Textual without fonts from the network and without leading blanks.
+    """Return an SVG of Rich or Textual without network fonts and without leading blanks.
 
     Some viewers drop the blanks at the start of a text, so the text is moved instead.
     """

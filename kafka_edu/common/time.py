@@ -1,4 +1,4 @@
-"""The clock as an object that is passed to the code, so that it can run in real or simulated time.
+"""The clock as an object that is passed to the code. So the time can be real or simulated.
 
 Kafka: Time.java, SystemTime.java, MockTime.java.
 

@@ -12,7 +12,7 @@ MAX_NAME_LENGTH: Final = 249
 """The maximum number of characters in a topic name.
 
 A folder `<topic>-<partition>` may have 255 characters. The dash and a partition number of five
-digits need six of them.
+digits take six of them.
 """
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -43,9 +43,9 @@ def validate_topic_name(topic: str) -> None:
 
 
 def colliding_topics(topic: str, existing: Iterable[str]) -> list[str]:
-    """Return the existing topics whose names would be the same as `topic` in metrics.
+    """Return the existing topics that have the same name as `topic` in metrics.
 
-    Metrics replace "." by "_", so `a.b` collides with `a_b`.
+    In metrics "_" replaces ".", so `a.b` collides with `a_b`.
     """
     if "." not in topic and "_" not in topic:
         return []

@@ -1,8 +1,8 @@
 """Interfaces for connections: sockets in real time, or memory in simulated time.
 
-The code that uses a connection works with both. Only opening a connection is awaited. Everything
-else is a plain call: the owner writes to a `Wire`, and the wire calls its `WireReceiver`. Code that
-has to wait uses its own queue or future.
+The code that uses a connection works with both. Only `connect` is awaited. Everything else is a
+plain call: the owner writes to a `Wire`, and the wire calls its `WireReceiver`. Code that has to
+wait uses its own queue or future.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ class FileRegion(NamedTuple):
 
 
 class LazyPart:
-    """`size` bytes that are made while they are sent. Only one piece at a time is in memory.
+    """`size` bytes that are made piece by piece while they are sent. Only one piece is in memory.
 
     `pieces` must yield exactly `size` bytes in total. If it raises OSError, the frame is incomplete
     and the connection is closed. A part can be sent only once.
@@ -86,13 +86,13 @@ class Wire(Protocol):
     def send(self, parts: Sequence[Part]) -> None:
         """Put `parts` at the end of the queue of data to send. Never blocks.
 
-        When the queue is empty, the receiver's `all_sent` is called. On a closed connection nothing
-        happens.
+        When the queue is empty, the receiver's `all_sent` is called. On a closed connection, `send`
+        does nothing.
         """
         ...
 
     def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
-        """Call `on_failure` if a bug is found while a queued part is made or sent.
+        """Call `on_failure` if a bug appears while a queued part is made or sent.
 
         A bug is any exception other than OSError. After it, the connection sends nothing more.
         Without this method, such an exception goes to the event loop's handler, which stops a
@@ -118,7 +118,7 @@ class Wire(Protocol):
 
 
 class WireReceiver(Protocol):
-    """The object that gets the data and the end of one connection."""
+    """The object that is called when data arrives on a connection, and when it ends."""
 
     def data_received(self, data: memoryview) -> None:
         """Handle data that has arrived.

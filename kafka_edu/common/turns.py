@@ -1,10 +1,10 @@
 """Divide long work on the event loop into turns, so that requests are served in between.
 
-One task does all of the work, on the event loop. The work is a generator. It yields at points where
-it may be interrupted, because its data is consistent there. When the time of a turn is used up, the
-other tasks run first. The limit is a time and not a number of items, because an item takes longer
-on a slow machine. The simulator's clock does not move during the work, so the simulator does all
-steps in one turn.
+One task does all of the work, on the event loop. The work is a generator. It yields only where its
+data is consistent, so other tasks may run there. When the time of a turn is used up, the other
+tasks run first. The limit is a time and not a number of items, because each item takes longer on a
+slow machine. The simulator's clock does not move during the work, so the simulator does all steps
+in one turn.
 """
 
 import asyncio

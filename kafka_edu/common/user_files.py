@@ -16,7 +16,9 @@ DEFAULT_STATE: Final = Path(".local", "state", "kafka-edu")
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Add this path to an OSError that the block raises without a file name, as for a full disk."""
+    """Add this path to an OSError that the block raises without a file name. A full disk is an
+    example.
+    """
     try:
         yield
     except OSError as error:
@@ -28,7 +30,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 def write_private_json(path: str | os.PathLike[str], fields: Mapping[str, object]) -> None:
     """Write `fields` as JSON into a file that only its owner can read. Never leave a partial file.
 
-    Raises OSError, which names the file even when the disk is full.
+    Raises an OSError that names the file, also when the disk is full.
     """
     aside = f"{os.fspath(path)}.tmp"
     with contextlib.suppress(FileNotFoundError):

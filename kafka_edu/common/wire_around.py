@@ -11,8 +11,8 @@ from kafka_edu.common.transport import Part, Wire, WireReceiver
 class WireAround:
     """Passes on each call in both directions. A subclass overrides the calls that it changes.
 
-    The owner's receiver is made at the end of `__init__`, because it may use this wire at once. So
-    a subclass sets its own fields before that.
+    `__init__` makes the owner's receiver last, because the receiver may use this wire at once. So a
+    subclass sets its own fields before that.
     """
 
     def __init__(self, wire: Wire, on_wire: Callable[[Wire], WireReceiver]) -> None:

@@ -14,8 +14,8 @@ def plural(number: int, noun: str) -> str:
 def cause_of(error: OSError) -> str:
     """Return the system's text for an error, without Python's `[Errno 111]`: `Connection refused`.
 
-    asyncio replaces this text by the address that it tried. In that case the text is found by the
-    error number.
+    asyncio replaces this text with the address that it tried. Then this function looks up the text
+    by the error number.
     """
     if error.strerror is None:
         return str(error)

@@ -1,11 +1,11 @@
 """API keys: the numbers that name each kind of request (Kafka: ApiKeys.java; book §6.1).
 
 Every request begins with its API key and its version; both are int16. The number and the meaning of
-a key never change; only new versions are added. From some version on, a request is *flexible*
-(KIP-482): lengths are varints, and tagged fields may follow every struct. Each key has its own
-first flexible version, which is listed here. The request and response headers change at the same
-version. The table lists every key of a 2.8 broker with ZooKeeper, including those that our brokers
-do not serve.
+a key never change. Only new versions are added. From some version on, a request is *flexible*
+(KIP-482): lengths are varints, and tagged fields may follow every struct. This table lists the
+first flexible version of each key. The request and response headers change at the same version. The
+table contains every key of a 2.8 broker with ZooKeeper, including keys that our brokers do not
+serve.
 """
 
 from enum import IntEnum
@@ -16,9 +16,7 @@ NEVER: Final = 0x7FFF
 
 
 class ApiKey(IntEnum):
-    """An API key, with the first flexible version of its request and response; NEVER if there is
-    none.
-    """
+    """An API key, with the first flexible version of its messages, or NEVER if there is none."""
 
     first_flexible: int
 
@@ -99,8 +97,8 @@ class ApiKey(IntEnum):
     DESCRIBE_PRODUCERS = 61, 0
 
 
-#: Requests that the broker may hold back for as long as the client allows: until there are records,
-#: or until the other members of a group have joined.
+#: Requests for which the broker may wait as long as the client allows. A Fetch waits for records, a
+#: JoinGroup for the other members of the group.
 PATIENT_KEYS: Final = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 #: Requests that change the state of the cluster. They come from the controller or from an admin

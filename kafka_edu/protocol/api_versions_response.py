@@ -1,6 +1,6 @@
 """Build the response to ApiVersions from a version table (Kafka: ApiVersionsRequest.java; KIP-511).
 
-It is used by brokers, and by all other servers of this project that answer ApiVersions.
+Brokers use it, and all other servers of this project that answer ApiVersions.
 """
 
 import re
@@ -27,10 +27,10 @@ def api_versions_response(
 ) -> ApiVersionsResponse:
     """Build the response that lists `versions`, sorted by API key.
 
-    `features_epoch` is the epoch of the finalized features; None means that there are none. From v3
-    on, the request has the name and version of the client's software. If one of them contains
-    forbidden characters, the response has the error INVALID_REQUEST, because names of metrics
-    contain these texts.
+    `features_epoch` is the epoch of the finalized features. None means that there are no such
+    features. From v3 on, the request has the name and version of the client's software. If one of
+    these texts contains forbidden characters, the response has the error INVALID_REQUEST, because
+    the texts become part of metrics' names.
     """
     if version >= 3 and not (
         SOFTWARE_NAME.fullmatch(request.client_software_name)
@@ -49,7 +49,7 @@ def api_versions_response(
 
 
 def api_versions_error(error: Errors, versions: VersionTable) -> ApiVersionsResponse:
-    """Build the response that carries `error`.
+    """Build the response with the error `error`.
 
     For UNSUPPORTED_VERSION it also lists the versions of ApiVersions itself, so that the client can
     send a second request in a version that the broker knows.

@@ -2,9 +2,9 @@
 
 (Spec P5; Kafka: ApiVersion.scala and ApiMessageType.java.) A client's first request is ApiVersions,
 and the response contains this table. For each key, the client then uses the highest version that
-both sides know. With `--api-level 2.0` a broker advertises exactly the versions of Kafka 2.0.0,
-with `2.8` those of Kafka 2.8 with ZooKeeper. The lowest version is 0 for every key, because some
-old clients need exactly one old version for a feature.
+both sides support. With `--api-level 2.0` a broker advertises exactly the versions of Kafka 2.0.0.
+With `2.8` it advertises the versions of Kafka 2.8 with ZooKeeper. The lowest version is 0 for every
+key, because some old clients need exactly one old version for a feature.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,8 @@ from typing import Final
 
 from kafka_edu.protocol.api_keys import ApiKey
 
-#: Key → (highest version in 2.0.0, or None if 2.0.0 did not have the key; highest version in 2.8).
+#: Key → (highest version in 2.0.0, highest version in 2.8). The first is None if 2.0.0 did not have
+#: the key.
 MAX_VERSIONS: Final[Mapping[ApiKey, tuple[int | None, int]]] = {
     ApiKey.PRODUCE: (6, 9),
     ApiKey.FETCH: (8, 12),

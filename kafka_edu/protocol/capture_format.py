@@ -1,18 +1,20 @@
 """Read and write captured frames: a broker writes them as lines of JSON, and the wire microscope
 reads them.
 
-The first line names the format. Each further line is one frame (shown here on several lines):
+The first line contains the name of the format. Each further line is one frame (shown here on
+several lines):
 
     {"n":7,"ms":1700000000123,"broker":0,"connection":"127.0.0.1:9092-127.0.0.1:51234-3",
      "kind":"request","client":"shop","api":0,"version":9,"correlation":4711,"size":312,
      "hex":"00000134…"}
 
 `size` is the number of bytes of the whole frame, with its size field. `hex` may contain fewer
-bytes, because long frames are cut. `hidden` names the fields whose bytes were replaced by `*`
-before the frame was written. `api` and `version` are -1 if they cannot be read from the frame.
+bytes, because long frames are cut. `hidden` contains the names of the fields whose bytes were
+replaced with `*` before the frame was written. `api` and `version` are -1 if they cannot be read
+from the frame.
 
-Each line is written by one call, so a reader finds only whole lines. The last line may be
-incomplete if the broker was killed; the reader skips such a line.
+Each line is written by one call, so a reader finds only complete lines. If the broker was killed,
+the last line may be incomplete. The reader skips such a line.
 """
 
 import json
@@ -47,7 +49,7 @@ class CapturedFrame(NamedTuple):
     cut.
     """
     hidden: tuple[str, ...] = ()
-    """The names of the secret fields, whose bytes were replaced by `*` in `data`."""
+    """The names of the secret fields, whose bytes were replaced with `*` in `data`."""
 
     @property
     def is_cut(self) -> bool:
@@ -98,7 +100,7 @@ def encode_frame(frame: CapturedFrame) -> bytes:
 
 
 def decode_frame(line: bytes) -> CapturedFrame | None:
-    """Return the frame in a line of JSON; None if the line is incomplete or not a frame."""
+    """Return the frame in a line of JSON. Return None if the line is incomplete or not a frame."""
     try:
         fields = json.loads(line)
         if not isinstance(fields, dict) or fields["kind"] not in ("request", "response"):

@@ -2,12 +2,12 @@
 
 Kafka generates Java from its schemas at build time. This module generates Python source when a
 version is first used, and compiles it. Code that loops over the fields at run time would be
-shorter. But it would be about five times slower, and for Produce and Fetch coding takes most of a
+shorter, but about five times slower. For Produce and Fetch, encoding and decoding take most of a
 request's time. The generated source is faster for three reasons:
 
 - One function serves a whole message: nested structs become nested loops, without a call for each
   struct.
-- A field that a version lacks costs nothing but the assignment of its default.
+- For a field that a version lacks, the code only assigns the default.
 - Neighbouring fields of fixed size are read or written by one `struct` call, together with the
   length that follows them. In Produce, acks, timeout and the number of topics are one `>hii`.
 
@@ -67,8 +67,8 @@ _RUNTIME: Final[dict[str, Any]] = {
 
 
 class _Source:
-    """The Python source that is being generated: its lines, and the objects that its names stand
-    for.
+    """The Python source that is being generated: its lines, and the objects to which its names
+    refer.
     """
 
     def __init__(self, message: StructMeta, version: int, flexible: bool) -> None:
@@ -107,7 +107,9 @@ class _Source:
         self._run.append((expression, letter))
 
     def take_run(self) -> tuple[str, list[str]]:
-        """Return the `struct` format and the expressions of the waiting fields, and forget them."""
+        """Return the `struct` format and the expressions of the waiting fields, and clear the
+        list.
+        """
         form = ">" + "".join(letter for _, letter in self._run)
         expressions = [expression for expression, _ in self._run]
         self._run = []
@@ -135,8 +137,8 @@ class _Source:
     def min_size(self, wire: Wire) -> int:
         """Return the smallest number of bytes of a value of this type on the wire.
 
-        The decoder uses it before it makes a list: the frame must still have at least the announced
-        number of elements times this size.
+        The decoder uses it before it makes a list. The rest of the frame must have at least this
+        size times the announced number of elements.
         """
         if (struct_class := as_struct(wire)) is not None:
             present = [
@@ -155,8 +157,8 @@ class _Source:
 
 
 class _DecoderSource(_Source):
-    """Generates the source of `def decode(b, p)`. There b is the buffer, p the position, end its
-    length.
+    """Generates the source of `def decode(b, p)`. In this source, `b` is the buffer, `p` the
+    position, and `end` the length of the buffer.
     """
 
     def write(self) -> None:
@@ -235,9 +237,9 @@ class _DecoderSource(_Source):
         a number with the `struct` format `letter`, read in the same call as these fields. In a
         flexible version it is an unsigned varint of length + `less`.
 
-        In Java that varint is an int: a value above 2³¹ is negative there, and so is the length.
-        Like −1, such a length means null. Exactly 2³¹ becomes the largest int in Java when 1 is
-        subtracted. Here it keeps its value; both lengths are larger than any frame.
+        In Java that varint is an int. A value above 2³¹ is negative in Java, and so is the length.
+        Like −1, such a length means null. From the value 2³¹, Java subtracts 1 and gets its largest
+        int. Here the length has the same value, and it is larger than any frame.
         """
         name = self.fresh("n")
         if not self.flexible:
@@ -332,7 +334,7 @@ class _DecoderSource(_Source):
 class _EncoderSource(_Source):
     """Generates the source of `def encode(o)`, which collects bytes in a list and joins them.
 
-    A `records` field ends the current list and becomes a part of its own.
+    A `records` field ends the current list and becomes a separate part.
     """
 
     def write(self) -> None:
@@ -384,7 +386,7 @@ class _EncoderSource(_Source):
             self.add_to_run("0", "B")
 
     def nullability(self, field: Field) -> bool | None:
-        """Return whether this version of the field allows null; None if no version does.
+        """Return whether this version of the field allows null. Return None if no version does.
 
         If the result is None, the generated source has no test for null.
         """
@@ -541,12 +543,12 @@ def _encoder(message: StructMeta, version: int, flexible: bool) -> _Source:
 
 
 def decoder_source(message: StructMeta, version: int, flexible: bool) -> str:
-    """Return the source text of the decoder, for people who want to read it."""
+    """Return the source text of the decoder, for human readers."""
     return _decoder(message, version, flexible).text()
 
 
 def encoder_source(message: StructMeta, version: int, flexible: bool) -> str:
-    """Return the source text of the encoder, for people who want to read it."""
+    """Return the source text of the encoder, for human readers."""
     return _encoder(message, version, flexible).text()
 
 

@@ -12,7 +12,7 @@ HIGHEST: Final = 0x7FFF
 
 
 class Versions(NamedTuple):
-    """A range of versions, from `lowest` to `highest` with both ends; empty if `lowest >
+    """A range of versions from `lowest` to `highest`, both included. Empty if `lowest >
     highest`.
     """
 
@@ -55,7 +55,7 @@ class Field(NamedTuple):
     versions: Versions
     nullable: Versions
     tag: int | None
-    """The tag of a tagged field; None for a field with a fixed place in the message.
+    """The tag of a tagged field. None for a field with a fixed place in the message.
 
     A tagged field is written with its tag in every version that has the field.
     """
@@ -65,7 +65,7 @@ class Field(NamedTuple):
 
     @property
     def struct(self) -> "StructMeta | None":
-        """The struct class of this field or of its elements; None if it is a primitive type."""
+        """The struct class of this field or of its elements. None for a primitive type."""
         return as_struct(self.wire.of if isinstance(self.wire, ArrayType) else self.wire)
 
     def fresh_default(self) -> object:
@@ -83,8 +83,8 @@ class Field(NamedTuple):
 
 
 class _Unset:
-    """The type of a marker for a declaration without a default. Then the default of the wire type
-    is used.
+    """The type of the marker for a declaration without a default. Such a field has the default of
+    its wire type.
     """
 
 
@@ -112,7 +112,7 @@ def field(
     ignorable: bool = ...,
     tag: int | None = ...,
 ) -> T | None: ...
-# The types here are Any for the sake of type checkers: they must see the type of the value, but the
+# The function returns Any because of type checkers: they must see the type of the value, but the
 # metaclass must find a Field. dataclasses.field does the same.
 def field(
     wire: Any,
@@ -156,5 +156,5 @@ class StructMeta(type):
 
 
 def as_struct(wire: object) -> StructMeta | None:
-    """Return `wire` if it is a struct class, else None."""
+    """Return `wire` if it is a struct class, otherwise None."""
     return wire if isinstance(wire, StructMeta) else None

@@ -1,10 +1,10 @@
 """Split a stream of bytes into frames (Kafka: NetworkReceive.java).
 
 A frame is an int32 size, followed by that many bytes. The sender may be malicious, so the announced
-size is not trusted: no memory is allocated in advance, only for bytes that have arrived. A frame
-that is complete in the bytes of one `feed` call is copied once. A frame that arrives in pieces is
-collected in one `BytesIO` buffer. That buffer itself becomes the frame, so a frame of 100 MB never
-needs 200 MB.
+size may be wrong. Therefore memory is allocated only for bytes that have arrived, and never in
+advance. A frame that is complete in the bytes of one `feed` call is copied once. A frame that
+arrives in pieces is collected in one `BytesIO` buffer. That buffer itself becomes the frame, so a
+frame of 100 MB never needs 200 MB.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class InvalidReceive(ProtocolError):
     """A frame's size is not positive, or it is above the maximum.
 
     The rest of the stream cannot be split into frames, so the connection must be closed. `frames`
-    are the complete frames before it; `prefix` has the four bytes of the wrong size.
+    are the complete frames before the wrong size. `prefix` has the four bytes of the wrong size.
     """
 
     def __init__(self, message: str, frames: list[bytes], prefix: bytes) -> None:
@@ -41,16 +41,16 @@ class FrameReceiver:
         self.held: memoryview | None = None
         """Bytes that were not taken because `allocate` returned False.
 
-        The caller must feed them again. They begin with the size of a frame.
+        The caller must pass them to `feed` again. They begin with the size of a frame.
         """
         self.begun = 0
-        """The size in bytes of the frame that has begun but is not complete; 0 if there is none."""
+        """The size in bytes of the frame that has begun but is not complete. 0 if there is none."""
         self._size = bytearray()
         """The first bytes of a size, while fewer than 4 have arrived."""
         self._missing = 0
-        """The number of bytes that the begun frame still needs; 0 if no frame is begun."""
+        """The number of bytes that are missing in the begun frame. 0 if no frame has begun."""
         self._partial = BytesIO()
-        """The bytes that have arrived of the begun frame."""
+        """The bytes of the begun frame that have arrived."""
 
     @property
     def between_frames(self) -> bool:
@@ -64,10 +64,10 @@ class FrameReceiver:
 
     def drop(self) -> int:
         """Drop all bytes that are kept, because the connection is closed. Return the size of the
-        frame that was begun, or 0.
+        begun frame, or 0.
 
-        The two halves of a connection refer to each other, so that the garbage collector frees them
-        only later. The bytes of a large frame must not wait for it.
+        The two halves of a connection refer to each other, so only the garbage collector frees
+        them, some time later. The bytes of a large frame must be freed at once.
         """
         begun, self.begun = self.begun, 0
         self.held = None
@@ -125,7 +125,7 @@ class FrameReceiver:
     def _continue_frame(self, data: memoryview, position: int, frames: list[bytes]) -> int:
         """Take the bytes of `data` from `position` on that belong to the begun frame.
 
-        Return the position behind them. A frame that is now complete is added to `frames`.
+        Return the position after these bytes. A frame that is now complete is added to `frames`.
         """
         piece = data[position : position + self._missing]
         self._partial.write(piece)

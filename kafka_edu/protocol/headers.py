@@ -6,7 +6,7 @@
               · [string client id] · [tagged fields] · body
     response  int32 size · int32 correlation id · [tagged fields] · body
 
-Request header 0 has no client id; only ControlledShutdown v0 uses it. Request header 1 has a client
+Request header 0 has no client id. Only ControlledShutdown v0 uses it. Request header 1 has a client
 id. Request header 2, for flexible versions, has tagged fields after the client id. Even in header 2
 the client id has an int16 length, so that a broker can read it before it knows the version.
 
@@ -53,8 +53,8 @@ class RequestHeader(NamedTuple):
 def request_header_version(key: ApiKey, version: int) -> int:
     """Return the version of the request header: 0, 1 or 2.
 
-    An unknown version of a request counts as its latest version. Then the correlation id can be
-    read, and the error response has the right one.
+    An unknown version of a request is treated as its latest version. So the correlation id can be
+    read, and the error response has the right correlation id.
     """
     if key is ApiKey.CONTROLLED_SHUTDOWN and version == 0:
         return 0
@@ -70,8 +70,8 @@ def decode_request_header(frame: ReadBuffer) -> tuple[RequestHeader, int]:
     """Return the header of a frame (without its size), and the offset where the body begins.
 
     The caller must check whether the version is served. As in Kafka, any negative length of the
-    client id means null, and the client id need not be valid UTF-8. Raises ProtocolError for an
-    unknown key, and if the bytes end too early. The connection must then be closed.
+    client id means null, and the client id does not have to be valid UTF-8. Raises ProtocolError
+    for an unknown key, or if the bytes end too early. The connection must then be closed.
     """
     if len(frame) < 8:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
@@ -112,7 +112,7 @@ def encode_request(
 ) -> list[Part]:
     """Encode a request as a whole frame with its size and header.
 
-    Records are not copied: they stay parts of their own. Raises the same errors as
+    Records are not copied: they stay separate parts. Raises the same errors as
     `Message.encode_parts`.
     """
     key = request.KEY
@@ -143,9 +143,9 @@ def encode_response(
 ) -> list[Part]:
     """Encode a response as a whole frame with its size and header.
 
-    `api_key` and `version` are those of the request. If that is an ApiVersions request of an
-    unknown version, the response has version 0. Records are not copied: they stay parts of their
-    own, and a FileRegion is sent by sendfile. Raises the same errors as `Message.encode_parts`.
+    `api_key` and `version` are those of the request. If the request is ApiVersions in an unknown
+    version, the response has version 0. Records are not copied: they stay separate parts, and a
+    FileRegion is sent by sendfile. Raises the same errors as `Message.encode_parts`.
     """
     parts = response.encode_parts(version)
     body = sum(map(part_size, parts))
@@ -171,8 +171,8 @@ def _with_head(head: bytes, parts: list[Part]) -> list[Part]:
 def decode_response(request_api_key: int, version: int, frame: ReadBuffer) -> tuple[int, Message]:
     """Decode a response frame (without its size). Return its correlation id and the message.
 
-    The api key and version are those of the request. If an ApiVersions response says
-    UNSUPPORTED_VERSION, it is read as version 0, because the broker did not know the version of the
+    The api key and version are those of the request. An ApiVersions response with
+    UNSUPPORTED_VERSION is read as version 0, because the broker did not know the version of the
     request. Raises ProtocolError.
     """
     return decode_response_as(_response_of(ApiKey(request_api_key)), version, frame)
@@ -197,8 +197,8 @@ def decode_response_as(kind: type[M], version: int, frame: ReadBuffer) -> tuple[
 def _response_of(key: ApiKey) -> type[Message]:
     """Return the class of a key's responses.
 
-    The classes are imported at the first call. A worker of Spark imports this module, and does not
-    need them: it calls `decode_response_as`.
+    The classes are imported at the first call. A Spark worker imports this module but does not need
+    these classes, because it calls `decode_response_as`.
     """
     if not _RESPONSES:
         from kafka_edu.protocol.messages.registry import REGISTRY

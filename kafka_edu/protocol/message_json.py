@@ -54,8 +54,8 @@ def _value_to_json(value: object) -> Json:
 def from_json(cls: type[S], document: object, where: str = "") -> S:
     """Return the struct of class `cls` that the JSON `document` describes.
 
-    A missing field gets its default. A field that the schema does not have is an error. Whether a
-    value fits its wire type is checked only when the message is encoded. Raises MessageJsonError.
+    A missing field gets its default. A field that is not in the schema is an error. The encoder
+    checks later whether each value fits its wire type. Raises MessageJsonError.
     """
     if not isinstance(document, dict):
         raise MessageJsonError(

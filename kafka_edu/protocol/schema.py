@@ -10,13 +10,13 @@
         replica_id: int = field(Int32, "0+", "…")
         topics: list[FetchTopic] = field(Array(FetchTopic), "0+", "…")
 
-For mypy such a class has a constructor with keyword arguments, and the annotations are checked
+For mypy, such a class has a constructor with keyword arguments. mypy also checks the annotations
 against the wire types. `codegen` reads `FIELDS` and generates a decoder and an encoder for each
 version when that version is first used. The docs and the tests read `FIELDS` as well.
 
-Each field states the versions that have it on the wire, and the versions in which it may be null.
-Fields are written in the order of declaration. A field with a `tag` is optional: it is written only
-if it differs from its default, and then after the other fields, with its tag and size.
+Each field declares the versions that have it on the wire, and the versions in which it may be null.
+Fields are written in the order of declaration. A field with a `tag` is optional. It is written only
+if it differs from its default. It then comes after the other fields, with its tag and size.
 
 If a field is set that the version does not have, encoding fails, because the receiver would not get
 the value. If the field is `ignorable`, it is left out instead.
@@ -34,9 +34,9 @@ from kafka_edu.protocol.types import ProtocolError, ReadBuffer
 
 
 class Struct(metaclass=StructMeta):
-    """A message or a part of one. It can be changed, is compared by value, and is not hashable.
+    """A message or a part of one. A struct is mutable, is compared by value, and is not hashable.
 
-    The constructor takes keyword arguments, and a missing one gets the default of its field. Like
+    The constructor takes keyword arguments. A missing argument gets the default of its field. Like
     the codecs, the constructor is generated at the first call.
     """
 
@@ -72,12 +72,12 @@ def _shown(value: object) -> str:
 class Message(Struct):
     """A whole request or response, or a value that is stored in one of Kafka's own topics.
 
-    In all methods `version` must be one of VALID. If it comes from the wire, the caller must check
-    it first; else the methods raise ValueError.
+    In all methods `version` must be one of VALID. If the version comes from the wire, the caller
+    must check it first. For other versions the methods raise ValueError.
     """
 
     KEY: ClassVar[ApiKey | None]
-    """The API key; None for a message that is neither a request nor a response."""
+    """The API key. None for a message that is neither a request nor a response."""
     VALID: ClassVar[Versions]
     FLEXIBLE: ClassVar[Versions]
     _DECODERS: ClassVar[dict[int, codegen.Decoder]]
@@ -97,8 +97,8 @@ class Message(Struct):
 
         The `records` fields are views of `buffer`, which must not change. O(bytes). Raises
         ProtocolError if the bytes are not such a message. Before an array is decoded, its announced
-        count is compared with the bytes that are left, so the memory used stays in proportion to
-        the frame.
+        count is compared with the number of remaining bytes. So the memory that is used stays in
+        proportion to the size of the frame.
         """
         decoder = cls._DECODERS.get(version)
         if decoder is None:
@@ -114,7 +114,7 @@ class Message(Struct):
     def encode_parts(self, version: int) -> list[Part]:
         """Encode the message for the wire, without a header. Return the bytes in parts.
 
-        Each `records` field is a part of its own: the same object, not copied. The first part is
+        Each `records` field is a separate part: the same object, not copied. The first part is
         always bytes. Raises KafkaException(UNSUPPORTED_VERSION) if a field is set that this version
         does not have, and ProtocolError if a value does not fit its type.
         """
@@ -160,7 +160,7 @@ class Message(Struct):
 
 
 def structs_of(message: StructMeta) -> Iterator[StructMeta]:
-    """Yield the struct classes used in `message`, each once, in the order of declaration."""
+    """Yield each struct class that `message` uses, once and in the order of declaration."""
     seen: dict[StructMeta, None] = {}
 
     def walk(struct: StructMeta) -> None:

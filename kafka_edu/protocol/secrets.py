@@ -1,8 +1,8 @@
 """Hide the secrets of a message before its bytes are stored.
 
 Secrets are the bytes of SASL messages, SCRAM credentials, the HMACs of delegation tokens, and the
-values of some configs, such as passwords. Each byte of a secret is replaced by `*`, so that all
-other bytes keep their places. If a message cannot be decoded, its whole body is replaced.
+values of some configs, such as passwords. Each byte of a secret is replaced with `*`, so that all
+other bytes keep their positions. If a message cannot be decoded, its whole body is replaced.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ SECRET_FIELDS: Final[Mapping[ApiKey, frozenset[str]]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: frozenset({"value"}),
     ApiKey.CREATE_TOPICS: frozenset({"value"}),
 }
-#: The APIs in which a `value` is secret only if the name of its config says so.
+#: The APIs in which the name of a config decides whether its `value` is secret.
 _CONFIG_APIS: Final = frozenset(
     {
         ApiKey.DESCRIBE_CONFIGS,
@@ -54,7 +54,7 @@ def is_secret_config(name: str) -> bool:
 def without_secrets(
     key: ApiKey, version: int, frame: bytes, body_offset: int, *, is_response: bool
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return the frame with its secrets replaced by `*`, and the names of the replaced fields."""
+    """Return the frame with its secrets replaced with `*`, and the names of the replaced fields."""
     secret = SECRET_FIELDS.get(key)
     if secret is None:
         return frame, ()

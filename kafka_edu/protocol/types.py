@@ -35,12 +35,12 @@ MAX_INT: Final = 0x7FFF_FFFF
 class ProtocolError(ValueError):
     """The bytes are not a valid message, or a value cannot be written on the wire.
 
-    A connection that sent such bytes is closed.
+    If a connection sends such bytes, it is closed.
     """
 
 
 class WireType(Generic[T]):
-    """One type of the wire; `T` is the Python type of its values."""
+    """One type of the wire. `T` is the Python type of its values."""
 
     def __init__(self, name: str, default: T) -> None:
         self.name = name
@@ -85,8 +85,8 @@ class BytesType(WireType[bytes]):
 class RecordsType(WireType[Part]):
     """Record batches, which are not parsed here.
 
-    Decoding returns a `memoryview` of the frame. When a message is encoded, they are a part of
-    their own, which may be in a file (zero copy).
+    Decoding returns a `memoryview` of the frame. In an encoded message, records are a separate
+    part, which may be in a file (zero copy).
     """
 
 
@@ -167,8 +167,8 @@ def read_varlong(buffer: ReadBuffer, position: int) -> tuple[int, int]:
         raise ProtocolError(f"the bytes end inside a varlong, at byte {position}") from None
 
 
-#: The unsigned varints 0 to 127, each of one byte: the index is the value. Nearly every varint that
-#: is written is one of them.
+#: The unsigned varints 0 to 127, each of one byte: the index is the value. Nearly every varint on
+#: the wire is one of them.
 ONE_BYTE: Final = tuple(bytes([value]) for value in range(128))
 
 
@@ -206,7 +206,7 @@ WRITE_VARYING: Final[dict[str, Callable[[int], bytes]]] = {"varint": varint, "va
 
 
 def skip_tagged_fields(buffer: ReadBuffer, position: int, count: int) -> int:
-    """Return the position after `count` tagged fields, none of which this version knows. O(count).
+    """Return the position after `count` tagged fields that this version does not know. O(count).
 
     As in Kafka, tags may repeat and may be in any order.
     """

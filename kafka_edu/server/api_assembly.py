@@ -86,8 +86,8 @@ class ApiAssembly:
         )
         self._control_plane_handlers = self._make_control_plane_handlers()
         self._role_changes = asyncio.Lock()
-        """This lock is held by requests that change which replicas this broker has, or in which log
-        dir a replica is (Kafka: replicaStateChangeLock).
+        """Some requests change which replicas this broker has, or the log dir of a replica. Each of
+        them holds this lock (Kafka: replicaStateChangeLock).
         """
         topic_purgatory = self._purgatory("Topic", DelayedOperation)
         admin = self._admin = AdminManager(

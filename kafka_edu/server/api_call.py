@@ -1,6 +1,6 @@
 """One request in progress. The handler of an API gets an ApiCall, and answers through it.
 
-A handler may answer at once, or later from a purgatory, or never (Produce with acks=0). If an error
+A handler may answer at once, later from a purgatory, or never (Produce with acks=0). If an error
 occurs while the answer is made, the connection of this client is closed. The error is not passed on
 to the code that completed the waiting operation, because that code may be working on another
 client's request.
@@ -104,13 +104,15 @@ class ApiCall:
         )
 
     def waits(self) -> None:
-        """Note that the handler has finished and the request still waits. From now on its time
-        counts as remote time, which is the time in the purgatory (spec N2).
+        """Record that the handler has finished and the request still waits. From now on the
+        request's time counts as remote time: the time in the purgatory (spec N2).
         """
         self.request.local_done_ns = self._time_ns()
 
     def let_next_start(self) -> None:
-        """Allow the connection's next Produce request to start, although this one still waits."""
+        """Allow the connection's next Produce request to start, although this request still
+        waits.
+        """
         self._channel.let_next_start(self.request)
 
     def _answer(self) -> None:

@@ -7,7 +7,7 @@ id (Kafka: BrokerMetadataCheckpoint.scala; book §6.5.1).
     broker.id=1
     cluster.id=vPeOCWypqUOSepEvx0cbog     # since 2.4; Kafka 2.0 does not write it and ignores it
 
-A broker takes its id from the first of these sources that has an id: its log dirs, its
+A broker takes its id from one of three sources, tried in this order: its log dirs, its
 configuration, ZooKeeper's /brokers/seqid. Ids from /brokers/seqid are above reserved.broker.max.id
 (1000), so that they differ from configured ids. If an id is both stored and configured, the two
 must agree. Otherwise the broker does not start.

@@ -1,5 +1,7 @@
-"""Run a broker in a real process, with the system's clock, sockets, disk, threads and signals, with
-kazoo as the ZooKeeper client, and with the configured outputs for its events.
+"""Run a broker in a real process.
+
+The broker uses the system's clock, sockets, disk, threads and signals, kazoo as the ZooKeeper
+client, and the configured outputs for its events.
 """
 
 import asyncio
@@ -64,7 +66,7 @@ So searches take at most 1/1,000 of the time, even in a large broker.
 LAST_EVENTS_LOGGED: Final = 30
 GC_THRESHOLDS: Final = (50_000, 20, 100)
 """The thresholds of Python's garbage collector. By default Python searches for reference cycles
-whenever 700 more objects were created than freed.
+whenever it has created 700 more objects than it has freed.
 
 A broker under load creates and frees thousands of objects for each request. Handling a request
 creates no cycles. With the default thresholds, Python would search all live objects again and again
@@ -96,8 +98,8 @@ class OsProcess:
         return time.thread_time_ns() // 1_000_000
 
     def rearm_watchdog(self) -> None:
-        """Note that the loop is alive. If it then hangs, the sampler's thread writes the stacks to
-        standard error.
+        """Record that the loop is alive. If the loop hangs after that, the sampler's thread writes
+        the stacks to standard error.
         """
         self.sampler.tick()
 
@@ -250,7 +252,7 @@ class BrokerProcess:
         return asyncio.get_running_loop().run_in_executor(self._workers, call)
 
     def _resize_workers(self, threads: int) -> None:
-        """Replace the pool of workers by a pool of the new size. The old workers finish the calls
+        """Replace the pool of workers with a pool of the new size. The old workers finish the calls
         that they already have.
         """
         old, self._workers = (
@@ -341,7 +343,7 @@ def worker_threads(config: KafkaConfig) -> int:
 def settle_garbage_collector() -> None:
     """Exclude the objects that exist after the start from garbage collection, because they live
     until the end. Collections then take less time and do not write to the memory pages of these
-    objects. `main` has excluded the imports already, so this one takes a few ms.
+    objects. `main` has already excluded the imported modules, so this call takes only a few ms.
     """
     gc.collect()
     gc.freeze()
@@ -353,7 +355,8 @@ def raise_file_limit() -> None:
     files for each log and index, and a socket for each client.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):  # macOS says unlimited, and then refuses it
+    # MacOS reports "unlimited", but refuses that value.
+    with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
@@ -363,9 +366,9 @@ def remove_quietly(path: str) -> None:
 
 
 def fresh_recording(path: str) -> str:
-    """Return `path`. If an older recording is there, first rename it to `path.1`, `path.2` and so
-    on. So each start of the broker makes a new recording. `events.gz` becomes `events.1.gz`,
-    because the suffix says that a recording is compressed.
+    """Return `path`. If an older recording exists there, first rename it to the next free name
+    `path.1`, `path.2` and so on. So each start of the broker makes a new recording. `events.gz`
+    becomes `events.1.gz`, because the suffix shows that the recording is compressed.
     """
     if os.path.exists(path):
         os.rename(path, next(name for name in _numbered(path) if not os.path.exists(name)))
@@ -393,7 +396,7 @@ async def _control(
         case {"control": "link", "ports": list(ports), "delay_ms": int(delay_ms), "cut": bool(cut)}:
             for port in ports:
                 links.set_fault(int(port), LinkFault(delay_ms, cut))
-            if request.get("hidden") is not True:  # an exercise hides it from the learner
+            if request.get("hidden") is not True:  # an exercise hides the act from the learner
                 tracer(LinkFaultChanged(ports=tuple(map(int, ports)), delay_ms=delay_ms, cut=cut))
             return {}
         case {"control": "reset-link", "ports": list(ports)}:

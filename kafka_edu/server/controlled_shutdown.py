@@ -1,12 +1,12 @@
-"""The part of a controlled shutdown that the stopping broker does (Kafka:
-KafkaServer.controlledShutdown; book §6.4.2; spec G1).
+"""The stopping broker's part of a controlled shutdown (Kafka: KafkaServer.controlledShutdown; book
+§6.4.2; spec G1).
 
-The broker requests that the controller moves its leaderships to other brokers. Only after that it
-stops. So clients find new leaders at once. After a kill they would have to wait for the session
-time-out. The controller's response contains the partitions that could not be moved. The shutdown
-succeeds if the response has no error and no remaining partition. Otherwise the broker tries again
-after controlled.shutdown.retry.backoff.ms, up to controlled.shutdown.max.retries times in all. Then
-it stops in any case.
+The broker asks the controller to move the broker's leaderships to other brokers. Only after that
+does it stop. So clients find new leaders at once. After a kill they would have to wait for the
+session time-out. The controller's response contains the partitions that could not be moved. The
+shutdown succeeds if the response has no error and no remaining partition. Otherwise the broker
+tries again after controlled.shutdown.retry.backoff.ms, up to controlled.shutdown.max.retries times
+in all. Then it stops in any case.
 
 When a whole cluster stops, the last brokers cannot succeed, because no broker is left that could
 take over their partitions. If no other registered broker has a replica of the remaining partitions,
@@ -72,8 +72,8 @@ class Outcome(StrEnum):
 
 
 class ControlledShutdown:
-    """Carries out the steps that `ShutdownSteps` decides, until the decision is to stop. Each
-    attempt calls `broker_epoch`, because the epoch changes when the session expires.
+    """Carries out the steps that `ShutdownSteps` returns, until the step is to stop. Each attempt
+    calls `broker_epoch`, because the epoch changes when the session expires.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class ControlledShutdown:
         self._controller_id = NO_CONTROLLER
         self._end_point: EndPoint | None = None
         self._error = ""
-        """The error of the last attempt, in words."""
+        """A text about the error of the last attempt."""
         self._remaining: list[TopicPartition] = []
         self._others: set[int] | None = None
         """The ids of the other registered brokers, as found in the last attempt. None if they are
@@ -172,7 +172,7 @@ class ControlledShutdown:
         return Outcome.NO_SUCCESSOR if self._others == set() else None
 
     async def _without_success(self) -> Outcome:
-        """Return the reason why the broker stops without success."""
+        """Return why the controlled shutdown has not succeeded."""
         others, remaining = self._others, self._remaining
         if others is None or not remaining or await self._has_replicas(others, remaining):
             return Outcome.FAILED

@@ -95,8 +95,9 @@ class GroupService:
         )
 
     async def shutdown(self) -> None:
-        """Stop the coordinator. From now on requests get COORDINATOR_NOT_AVAILABLE. A member whose
-        request still waits loses its connection, and then looks for another coordinator.
+        """Stop the coordinator. From now on requests get COORDINATOR_NOT_AVAILABLE. The broker
+        closes the connection of each member whose request still waits. The member then looks for
+        another coordinator.
         """
         self.coordinator.is_active = False
         await self._scheduler.shutdown()
@@ -118,7 +119,7 @@ class GroupService:
         respond: Callable[[CommitErrors], None],
     ) -> None:
         """Write the offsets of a TxnOffsetCommit request to the log. Then call `respond` with each
-        partition's error. The offsets count when the transaction commits.
+        partition's error. The offsets become valid when the transaction commits.
         """
         self.coordinator.handle_txn_commit_offsets(
             group_id, producer_id, producer_epoch, member, offsets, respond

@@ -67,8 +67,8 @@ class _Entry(NamedTuple):
 
 
 class KafkaApis:
-    """The table of APIs. Every request of the broker passes through `handle`. Used on the broker's
-    event loop only.
+    """The table of APIs. Every request of the broker passes through `handle`. Only the broker's
+    event loop may use it.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class KafkaApis:
     def timeout_ms(self, request: Request) -> int | None:
         """Return the time-out in ms that a request contains, or None. This decodes the request
         again. Only the watchdog calls it, for requests that are older than one second. Such a
-        request may still be in the queue, so its version may be one that nobody knows.
+        request may still be in the queue. So its version may be unknown.
         """
         entry = self._table.get(request.header.api_key)
         if entry is None or not entry.versions.has(request.header.api_version):
@@ -182,7 +182,7 @@ class KafkaApis:
         if call.answered:
             if (
                 call.request.response_ns == 0
-            ):  # the response failed on its way to the processor, and the channel would stay muted
+            ):  # the response failed before it reached the processor: the channel would stay muted
                 self._channel.close_connection(
                     call.request, "its response was lost by a failure of the broker"
                 )
@@ -205,7 +205,7 @@ class KafkaApis:
         request.header = header
         request.body_offset = len(
             request.frame
-        )  # v0 has no body; whatever the unknown version has there is ignored
+        )  # v0 has no body, so the body of the unknown version is ignored
         _, _, error_response = entry.start(request)
         call = ApiCall(request, self._channel, error_response, self.report, self._time.nanoseconds)
         call.respond_error(Errors.UNSUPPORTED_VERSION)

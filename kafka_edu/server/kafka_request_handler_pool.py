@@ -63,8 +63,8 @@ class KafkaRequestHandlerPool:
                 self._tasks[index] = task
 
     def resize(self, num_io_threads: int) -> None:
-        """Change the number of tasks. If it becomes smaller, idle tasks stop now, and busy tasks
-        stop after their current request.
+        """Change the number of tasks. If the number becomes smaller, surplus tasks stop: idle tasks
+        now, and busy tasks after their current request.
         """
         before, self._num_io_threads = self._num_io_threads, num_io_threads
         if self._trace:
@@ -93,7 +93,7 @@ class KafkaRequestHandlerPool:
                     request.release_memory()
                 self.busy -= 1
                 self._at_work.discard(index)
-            # Release the last request, which may have 100 MB. Otherwise an idle task would keep the
+            # Release the last request, which may hold 100 MB. Otherwise an idle task would keep the
             # request in memory.
             del request, waiting
 

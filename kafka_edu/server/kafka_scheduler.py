@@ -2,8 +2,8 @@
 KafkaScheduler.scala; background.threads).
 
 Each piece of work is a task that sleeps on a `Time` object. So the simulator's clock controls the
-task, and `crash` can drop it. The period begins when a run has ended. So a long run delays the next
-run, and runs never overlap.
+task, and `crash` can drop it. The pause before the next run begins when a run has ended. So a long
+run delays the next run, and runs never overlap.
 
 Kafka logs an exception of scheduled work and continues. In this project an exception stops the
 broker. Without ISR expiration, for example, a broker would acknowledge records that it must not

@@ -188,8 +188,8 @@ class KafkaServer:
         self.cluster_id = ""
         self.state = BrokerState.NOT_RUNNING
         self.failed = asyncio.Event()
-        """Set when a part has failed in a way that the broker cannot handle. The broker must then
-        be shut down. `failure` holds the reason.
+        """Set when a part has failed in a way that the broker cannot handle. The owner must then
+        shut the broker down. `failure` holds the reason.
         """
         self.failure = ""
         self._time = time
@@ -235,8 +235,8 @@ class KafkaServer:
             tracer.on_gauges(self._gauges)
 
     def open_log_dirs(self) -> None:
-        """Create, check and lock the log dirs. Call this before files in them are opened, also the
-        events file and the recording, because another broker may be using the dirs.
+        """Create, check and lock the log dirs. Call this before you open any file in the dirs, also
+        the events file and the recording. Another broker may be using the dirs.
 
         Raises StartupError if another broker uses one of the dirs, or if no dir is usable.
         """
@@ -315,8 +315,8 @@ class KafkaServer:
         )
         self._check_high_watermarks(log_manager, checkpoints)
         await log_manager.load_logs(topic_configs.loaded)
-        # Set this attribute only now. If the start fails before this point, the shutdown must not
-        # mark logs as clean that are only half read.
+        # Set this attribute only now. If the start fails before this point, the logs are only half
+        # read, and the shutdown must not mark them as clean.
         self._log_manager = log_manager
         cache = MetadataCache(self.broker_id, self._trace)
         socket_server = self._socket_server = self._make_socket_server()
@@ -529,7 +529,8 @@ class KafkaServer:
             self.broker_id, config.advertised_listeners(socket_server.bound_ports), config.rack
         )
         self._end_points = tuple(map(str, broker.end_points))
-        self._early_session_states.clear()  # an earlier session had no registration to lose
+        # Before this registration, an expired session lost nothing.
+        self._early_session_states.clear()
         try:
             epoch = await self._zk.register_broker(
                 broker, wait_ms=2 * config.zookeeper_session_timeout_ms
@@ -658,7 +659,7 @@ class KafkaServer:
 
     def on_failure(self, name: str, error: BaseException) -> None:
         """Report the exception of a background task, and stop the broker. So no part of a broker
-        ends without notice.
+        ends unnoticed.
         """
         log.error("background task %s failed", name, exc_info=error)
         if self._trace:
@@ -719,8 +720,8 @@ class KafkaServer:
         if self._apis is not None:
             await self._apis.shutdown()
         if self._socket_server is not None:
-            # Close the connections early, so that clients notice it at once and do not wait while
-            # logs are flushed.
+            # Close the connections early. Clients then notice the shutdown at once, and do not wait
+            # while the logs are flushed.
             self._socket_server.shutdown()
         if self._captures is not None:
             self._captures.stop("the broker stops")

@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     keep_large_blocks_apart()
     from kafka_edu.server.broker_process import (
         BrokerProcess,
-    )  # only now, because no module that a learner's code replaces may be imported earlier
+    )  # only now, because a learner's code may replace a module that this one imports
 
     gc.freeze()  # The loop's first search for garbage leaves out the imports: 38 ms of one turn.
     try:

@@ -19,7 +19,7 @@ id.
 
 
 class ProducerIdManager:
-    """Generates producer ids. Used on the broker's event loop only. Each id costs O(1), and each
+    """Generates producer ids. Only the broker's event loop may use it. Each id costs O(1), and each
     block one write to ZooKeeper.
     """
 

@@ -18,8 +18,9 @@ from kafka_edu.protocol.messages.update_features import UpdateFeaturesRequest
 from kafka_edu.protocol.schema import Message
 
 MAX_POLL_INTERVAL_MS: Final = 300_000
-"""The time-out in ms for SyncGroup, whose request contains none. It waits for the group's leader,
-at most for the group's rebalance time-out. This value is the default of Kafka's consumer.
+"""The time-out in ms for SyncGroup, whose request contains no time-out. SyncGroup waits for the
+group's leader, for at most the group's rebalance time-out. This value is the default of that
+time-out in Kafka's consumer.
 """
 
 

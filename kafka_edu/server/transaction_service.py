@@ -132,8 +132,8 @@ class TransactionService:
 
 
 def or_unavailable(producer_ids: ProducerIdManager) -> Callable[[], Awaitable[int]]:
-    """Return a function that generates producer ids. If no new block can be got from ZooKeeper, it
-    raises COORDINATOR_NOT_AVAILABLE, after which clients retry.
+    """Return a function that generates producer ids. If it cannot get a new block from ZooKeeper,
+    it raises COORDINATOR_NOT_AVAILABLE. Clients then retry.
     """
 
     async def generate() -> int:

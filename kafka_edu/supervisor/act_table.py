@@ -59,7 +59,7 @@ ZOOKEEPER_KEY: Final = "zookeeper"
 
 
 class Act(NamedTuple):
-    """One act on a cluster, for example killing a broker."""
+    """One act on a cluster, for example to kill a broker."""
 
     name: str
     title: str
@@ -71,9 +71,10 @@ class Act(NamedTuple):
     """Whether the user must confirm the act first."""
 
     def title_with(self, values: dict[str, object]) -> str:
-        """Return the title with the values of the parameters in it. In place of a broker's id, the
-        value may be `controller` or `leader of web-0`. For an act on a process, `values` may name a
-        ZooKeeper server instead of a broker, by its number or as leader or follower.
+        """Return the title with the values of the parameters in it. The value for a broker is its
+        id, `controller`, or something like `leader of web-0`. If the act is on a process, `values`
+        may contain a ZooKeeper server instead of a broker. The value for a ZooKeeper server is its
+        number, `leader` or `follower`.
         """
         if ZOOKEEPER_KEY in values:
             server = str(values[ZOOKEEPER_KEY])

@@ -1,7 +1,7 @@
 """The client's side of the action socket: send requests to a cluster's supervisor. The command
 line, the dashboard and tests use it.
 
-A request is one line of JSON, and its answer is one line of JSON, over a loopback connection:
+The client connects over loopback. A request and its answer are one line of JSON each:
 
     → {"token": "…", "id": 1, "action": "kill", "broker": 0}
     ← {"id": 1, "ok": true, "message": "broker 0 killed with SIGKILL"}
@@ -35,8 +35,8 @@ NEXT_BROKER_AFTER_S: Final = 10.0
 #: (BROKER_PATIENCE_S), because a broker makes a controlled shutdown and flushes its logs.
 ACTION_TIMEOUT_S: Final = 90.0
 
-#: The time limit in seconds for actions in which the supervisor waits longer on a busy machine. In
-#: these actions the supervisor does not count the time in which its processes wait for a core.
+#: The time limit in seconds for actions that may take longer on a busy machine. In these actions
+#: the supervisor does not count the time in which its processes wait for a core.
 PATIENT_ACTION_TIMEOUT_S: Final = 900.0
 PATIENT_ACTIONS: Final = frozenset({"wait-ready", "stop", "restart"})
 

@@ -92,7 +92,8 @@ class ActionServer:
             return {"id": number, "ok": True, **await self._act(str(action), request)}, True
         except ActionRefused as error:
             return {"id": number, "ok": False, "error": str(error)}, True
-        except Exception as error:  # a bug in one action ends no other, and no connection
+        # Only this action fails: the other actions and the connection go on.
+        except Exception as error:
             log.exception("the action '%s' failed", action)
             words = f"the supervisor failed at '{action}': {type(error).__name__}: {error}"
             return {"id": number, "ok": False, "error": words}, True

@@ -1,6 +1,4 @@
-"""Find out which log files brokers have repaired when they started, and which of their parts have
-failed since.
-"""
+"""Ask brokers which log files they repaired at their start, and what has failed since."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,13 +22,13 @@ class _Found(NamedTuple):
 
     repairs: RepairsFound | None
     failed: tuple[str, ...]
-    """The broker's log dirs and instruments that have failed, each in words."""
+    """The broker's log dirs and instruments that have failed, each described in words."""
 
 
 def repair_lines(folder: ClusterFolder, brokers: Sequence[int]) -> list[str]:
-    """Return a line for each broker that has repaired log files, or that has a follower which
-    cannot follow its leader, and a line for each log dir or instrument that has failed. A broker
-    that does not answer within 5 s has no line.
+    """Return lines about problems of brokers. One line tells which log files a broker has repaired,
+    and how many of its replicas cannot follow their leader. There is also one line for each log dir
+    and each instrument that has failed. A broker that does not answer within 5 s gets no line.
     """
     return asyncio.run(_repair_lines(folder, brokers))
 

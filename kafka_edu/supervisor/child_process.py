@@ -3,7 +3,7 @@
     stopped → running ⇄ paused
     running, paused → stopped
 
-A child may end at any moment. All other changes of its state happen only on request.
+A child may end at any moment. All other changes of its state must be requested.
 """
 
 import asyncio
@@ -67,8 +67,8 @@ class Exit(NamedTuple):
     """The name of the signal that ended the child, or "" if it ended without a signal."""
     asked: bool
     reason: str = ""
-    """The reason that the child wrote to its output, if its end was not requested. May have several
-    lines.
+    """The reason for its end that the child wrote to its output. It may have several lines. Empty
+    if the end was requested.
     """
 
     @property
@@ -85,7 +85,7 @@ _WHAT_TO_DO: Final = {ProcessState.STOPPED: "start", ProcessState.PAUSED: "resum
 
 def state_trouble(process: str, state: ProcessState, ended: Exit | None = None) -> str:
     """Return why a process cannot answer, and what the user can do. Return "" if it runs. `ended`
-    is the way in which the process ended last.
+    says how the process ended last.
     """
     todo = _WHAT_TO_DO.get(state)
     if todo is None:
@@ -95,8 +95,8 @@ def state_trouble(process: str, state: ProcessState, ended: Exit | None = None) 
 
 
 class ChildProcess:
-    """Starts, stops, kills, pauses and resumes one child. Used on the supervisor's event
-    loop only.
+    """Starts, stops, kills, pauses and resumes one child. Only the supervisor's event loop may use
+    it.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class ChildProcess:
 
     @property
     def ended_alone(self) -> str:
-        """How and why the child ended, in one line. Empty if it runs, or if its end was
+        """How and why the child ended, in one line. Empty if the child runs, or if its end was
         requested.
         """
         ended = self.last_exit

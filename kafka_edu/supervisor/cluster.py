@@ -41,7 +41,7 @@ from kafka_edu.supervisor.stall import Stall
 from kafka_edu.trace.event import Source, SourceKind
 from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
-if TYPE_CHECKING:  # it imports every event class, which `cluster up` does not need
+if TYPE_CHECKING:  # it imports every event class, and `cluster up` needs none of them
     from kafka_edu.trace.trace_client import EventsAddress
 
 _LOOK_EVERY_S: Final = 0.01
@@ -282,19 +282,16 @@ class Cluster:
             raise ClusterError(str(error)) from error
 
     def act(self, action: str, target: Source) -> str:
-        """Let the supervisor stop, start, kill, pause or resume a broker or a ZooKeeper server.
-        Return the result in words.
-
-        Raises ClusterError.
+        """Stop, start, kill, pause or resume a broker or a ZooKeeper server. Return the result in
+        words. Raises ClusterError.
         """
         return str(self._ask(action, **{target.kind.value: target.id})["message"])
 
     def perform(self, action: str, values: Mapping[str, int | str], *, hidden: bool = False) -> str:
-        """Let the supervisor carry out an act of `act_table`. Return in words what was done. Raises
-        ClusterError.
+        """Carry out an act of `act_table`. Return in words what was done. Raises ClusterError.
 
-        With `hidden` no event is emitted, and `status` does not show the changed link. An exercise
-        uses this, so that the learner must find the change.
+        With `hidden` no event is emitted, and `status` does not show the changed link. Exercises
+        use this when the learner must find the change.
         """
         return str(self._ask(action, **values, hidden=hidden)["message"])
 
@@ -326,8 +323,8 @@ class Cluster:
             self.wait_started(broker_id)
 
     def wait_started(self, broker_id: int) -> str:
-        """Wait until the Metadata of a started broker lists this broker and a controller. Return in
-        words which other brokers do not list it. Mostly the result is "".
+        """Wait until the Metadata of a started broker lists this broker and a controller. Return a
+        text that names the other brokers that do not list it. Usually it is "".
 
         Raises ClusterError if this broker ended, or if it takes too long. It is no error if other
         brokers end meanwhile.
@@ -355,11 +352,11 @@ class Cluster:
         return controller if isinstance(controller, int) else -1
 
     def down(self, delete: bool = False) -> None:
-        """Stop all processes, the brokers by controlled shutdown. Return when all have ended.
+        """Stop all processes. The brokers make a controlled shutdown. Return when all have ended.
 
         With `delete` all processes are killed at once, and the cluster's folder is removed.
         """
-        with contextlib.suppress(ClusterError):  # a supervisor that has gone already
+        with contextlib.suppress(ClusterError):  # the supervisor may have ended already
             self._ask("down", delete=delete)
         self.close()
         patience_s = _DOWN_TIMEOUT_S + NEXT_BROKER_AFTER_S * len(self.broker_ids)
@@ -410,8 +407,8 @@ def _wait_until_down(folder: ClusterFolder, patience_s: float) -> None:
 
 
 def take_down(folder: ClusterFolder) -> None:
-    """Stop a cluster that is up, and remove its folder. This works also if the cluster's
-    description in the folder is damaged, because it is not read. Raises ClusterError.
+    """Stop a cluster that is up, and remove its folder. The cluster's description in the folder is
+    not read, so it may be damaged. Raises ClusterError.
     """
     try:
         with ActionClient(ActionAddress.read(folder.action_address)) as client:
@@ -438,18 +435,19 @@ def attach(name: str, home: Path | None = None) -> Cluster:
 def start_cluster(
     name: str, wish: Wish, home: Path | None = None, temporary: bool = False
 ) -> Cluster:
-    """Start a cluster. Where `wish` has no value, use the value from the last start. Return while
-    the brokers are starting. `wait_ready` waits for them.
+    """Start a cluster. For options that `wish` does not set, use the values from the last start.
+    This function returns while the brokers are still starting. `wait_ready` waits for them.
 
-    The cluster ends with this process, unless it is released. The folder of a `temporary` cluster
-    is then removed. Raises ClusterError if the cluster is up already, if it cannot be started, or
-    if a temporary cluster would replace one that must be kept.
+    The cluster ends with this process, unless it is released. If it is `temporary`, its folder is
+    then removed. Raises ClusterError if the cluster is up already or cannot be started. Also raises
+    it if a temporary cluster would replace a cluster that is not temporary.
     """
     try:
         folder = ClusterFolder.of(name, home)
         if is_up(folder):
             raise ClusterError(f"cluster '{name}' is up already")
-        if folder.temporary.exists():  # left by one that was killed together with its supervisor
+        # Left by a cluster that was killed together with its supervisor.
+        if folder.temporary.exists():
             shutil.rmtree(folder.path)
         remembered = ClusterSpec.load(folder)
         if remembered is not None and temporary:

@@ -4,9 +4,9 @@ links.
 An act uses the same interface as Kafka's tools: Kafka's protocol for brokers, and ZooKeeper's own
 protocol. For sessions and links it sends a control request to the broker's event socket.
 
-An act either works or is refused. The refusal is one line that says what was not done, why, and
-what the user can do. If a process that the act needs is paused or stopped, or its link is cut, the
-act is refused at once.
+An act either works or is refused. The refusal is one line: what was not done, why, and what the
+user can do. An act needs some processes and links. If one of these processes is paused or stopped,
+or a link is cut, the act is refused at once.
 """
 
 import asyncio
@@ -39,8 +39,9 @@ _CLIENT_ID: Final = "kafka-edu-supervisor"
 _CONTROLLER: Final = "/controller"
 _ALL: Final = "all"
 _PATIENCE_S: Final = 15.0
-"""How long one process may take to answer, in seconds. While something is paused, stopped or cut,
-this is also the limit for a whole act, because it is then probably the reason for a missing answer.
+"""How long one process may take to answer, in seconds. It is also the limit for a whole act while a
+process is paused or stopped, or a link is cut. Then this process or link is probably the reason for
+a missing answer.
 """
 _LONG_PATIENCE_S: Final = 60.0
 """The time limit for an act while all processes run, in seconds."""
@@ -84,8 +85,8 @@ class ClusterActs:
         zookeeper_trouble: Callable[[], str] = lambda: "",
     ) -> None:
         """`servers` maps each broker's id to its address HOST:PORT. `broker_ports` maps each
-        broker's id to the ports of its listeners. It does not contain the ports of control planes,
-        which a broker chooses at each start. The brokers in `with_control_plane` have such a port.
+        broker's id to the fixed ports of its listeners. The brokers in `with_control_plane` also
+        have a control plane listener. A broker chooses the port of this listener at each start.
 
         `state_of` returns the state of a broker's process. `on_link` is called when a link has
         changed. `relay_state` returns the state of the relay's process, and is None in a cluster
@@ -98,7 +99,7 @@ class ClusterActs:
         self._broker_ports = broker_ports
         self._with_control_plane = with_control_plane
         self._chosen_ports: dict[int, set[int]] = {}
-        """The ports of control planes for which a fault was set, by broker id. When a link is
+        """Broker id → the ports of its control plane for which a fault was set. When a link is
         healed, the faults of these ports are removed too.
         """
         self._state_of = state_of
@@ -111,7 +112,7 @@ class ClusterActs:
         smaller id comes first.
         """
         self.hidden: set[Link] = set()
-        """The links in `links` that an exercise hides, because the learner must find them."""
+        """The links in `links` that an exercise hides. The learner must find them."""
         self._paused_ends: dict[tuple[int, int], bool] = {}
         """(broker, other broker) → whether an exercise hides the fault. The link was healed while
         the first broker was paused, so this broker still has the fault of its connections to the
@@ -146,14 +147,14 @@ class ClusterActs:
             ) from error
 
     def _end_early(self, limit: asyncio.Timeout) -> None:
-        """End the act now if a process does not run or a link is cut, because the act probably
-        waits for it.
+        """End the act now if a process does not run or a link is cut. The act probably waits for
+        it.
         """
         if self._troubles():
             limit.reschedule(asyncio.get_running_loop().time())
 
     def _troubles(self) -> list[str]:
-        """Return in words which processes do not run and which links are cut."""
+        """Return a text for each process that does not run, and for each link that is cut."""
         return [
             *(
                 self._trouble_of(broker)
@@ -173,7 +174,7 @@ class ClusterActs:
         return state_trouble(f"broker {broker}", self._state_of(broker))
 
     def _no_answer(self, what: str) -> str:
-        """Return `what` with the reason why there was no answer, as far as it is known."""
+        """Return `what`, and the reason why there was no answer if it is known."""
         troubles = self._troubles()
         why = "; ".join(troubles) if troubles else "look at the status of the cluster and try again"
         return f"{what}: {why}"
@@ -259,7 +260,7 @@ class ClusterActs:
         try:
             with _ZooKeeper(self._zookeeper_connect) as zookeeper:
                 return work(zookeeper)
-        except KazooException as error:  # it was lost meanwhile, or the znode was
+        except KazooException as error:  # the session or the znode does not exist any more
             raise ActionRefused(
                 f"ZooKeeper did not do it ({type(error).__name__}): try again"
             ) from error
@@ -413,8 +414,8 @@ class ClusterActs:
         )
 
     async def _heal_link(self, link: Link, hidden: bool) -> str:
-        """Heal a link at both brokers. A stopped broker has no fault any more. A paused broker
-        removes its fault when it is resumed. Until then it sends nothing anyway.
+        """Heal a link at both brokers. A stopped broker has lost its faults. The fault of a paused
+        broker is removed when the broker is resumed. Until then the broker sends nothing anyway.
         """
         before = self.links.get(link, WHOLE)
         healed: list[tuple[int, int]] = []
@@ -452,7 +453,8 @@ class ClusterActs:
         hidden = self._paused_ends.get((broker, other))
         if hidden is None:
             return
-        with contextlib.suppress(ActionRefused, OSError):  # it was paused again, or has ended
+        # The broker was paused again, or has ended.
+        with contextlib.suppress(ActionRefused, OSError):
             if Link(a, b) not in self.links:
                 await self._set_fault(broker, other, WHOLE, hidden)
             self._paused_ends.pop((broker, other), None)
@@ -526,7 +528,8 @@ class ClusterActs:
 
     def heal_links_of(self, broker: int) -> None:
         """Heal the links of a broker that has ended, because it has no faults after its next start.
-        The brokers at the other ends still have the faults. They remove them in the background.
+        The brokers at the other ends still have these faults. The faults are removed there in the
+        background.
         """
         for end in [end for end in self._paused_ends if end[0] == broker]:
             del self._paused_ends[end]
@@ -543,7 +546,7 @@ class ClusterActs:
                     await self._set_fault(other, ended, WHOLE, hidden)
                 except (ActionRefused, OSError):
                     if self._state_of(other) is ProcessState.RUNNING:
-                        return  # the other end still has the fault, and the record says so
+                        return  # the other end still has the fault, so the link stays in `links`
             case ProcessState.PAUSED:
                 self._paused_ends[other, ended] = hidden
         if link in self.links:
@@ -586,8 +589,8 @@ class ClusterActs:
                     await self._set_relayed(link, WHOLE)
 
     def forget_relayed(self) -> None:
-        """Note that the links over the relay are healed. The relay has ended, and the next relay
-        starts without faults.
+        """Mark the links over the relay as healed. The relay has ended, and the next relay starts
+        without faults.
         """
         for link in tuple(self.links):
             if link.side:
@@ -706,8 +709,8 @@ async def _ask(
 async def _events_address(
     process: str, events: Path, state_of: Callable[[], ProcessState]
 ) -> EventsAddress:
-    """Return the address of a process's event socket. A process writes it a moment after its start,
-    so this function waits for it. The caller must limit the time.
+    """Return the address of a process's event socket. A process writes the address to a file a
+    moment after its start, so this function waits for the file. The caller must set a time limit.
     """
     while not (trouble := state_trouble(process, state_of())):
         with contextlib.suppress(OSError, TraceFormatError):
@@ -724,7 +727,7 @@ def _connections(answer: Mapping[str, object]) -> int:
 
 
 def _fault(name: str, request: Request) -> LinkFault:
-    """Return the state that an act of the kind `slow-…`, `cut-…` or `heal-…` gives a link."""
+    """Return the new state of a link after an act `slow-…`, `cut-…` or `heal-…`."""
     match name.partition("-")[0]:
         case "slow":
             delay_ms = request.get("delay_ms")

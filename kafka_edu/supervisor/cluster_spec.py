@@ -61,10 +61,10 @@ class ClusterSpecError(Exception):
 
 
 def internal_topics(brokers: int) -> dict[str, str]:
-    """Return the settings of the internal topics that let groups and transactions work also with a
-    small number of brokers.
+    """Return settings of the internal topics for a small number of brokers. With these settings
+    groups and transactions work on them.
 
-    The server.properties of Kafka's distribution has them too.
+    The server.properties of Kafka's distribution has such settings too.
     """
     wanted = {
         "offsets.topic.replication.factor": 3,
@@ -98,8 +98,8 @@ class ZooKeeperServer(NamedTuple):
 class ZooKeeperSpec(NamedTuple):
     """The ZooKeeper of a cluster. `kind` is embedded, apache or external.
 
-    An external ZooKeeper has its own connect string. For the other kinds the supervisor runs the
-    servers.
+    The supervisor runs the servers of an embedded or an apache ZooKeeper. The user gives the
+    connect string of an external ZooKeeper.
     """
 
     kind: str
@@ -173,8 +173,8 @@ class ZooKeeperSpec(NamedTuple):
 
 
 class RelayPorts(NamedTuple):
-    """The ports of one broker in a cluster with relays. Clients reach the broker, and the broker
-    reaches ZooKeeper, over the relay.
+    """The ports of one broker in a cluster with relays. There the relay lies between clients and
+    the broker, and between the broker and ZooKeeper.
     """
 
     clients: int
@@ -214,7 +214,7 @@ class BrokerSpec(NamedTuple):
 
     @property
     def direct_port(self) -> int:
-        """The port over which the supervisor reaches the broker without the relay."""
+        """The port of the broker itself. The supervisor uses it to bypass the relay."""
         return self.port if self.relay is None else self.relay.brokers
 
 
@@ -293,7 +293,7 @@ class ClusterSpec(NamedTuple):
             ),  # as in Kafka's own server.properties: a JVM may have to start first
             "controlled.shutdown.retry.backoff.ms": (
                 "500"
-            ),  # when all stop, the last one cannot hand over to anyone and asks three times
+            ),  # the last broker finds no new leader for its partitions, and tries three times
             "edu.events.file": str(folder.broker_events(broker_id)),
             "edu.capture.file": str(folder.broker_capture(broker_id)),
             **internal_topics(len(self.brokers)),
@@ -313,7 +313,7 @@ class ClusterSpec(NamedTuple):
             ConfigFileError,
             Setting,
             make_config,
-        )  # most clusters have no settings of their own
+        )  # most brokers have no settings of their own
 
         warnings: dict[str, None] = {}
         for broker in self.brokers:
@@ -447,8 +447,8 @@ def _write(path: Path, text: str) -> None:
 
 
 class Wish(NamedTuple):
-    """The options of `cluster up`. None means the value from the last start, or else the
-    default.
+    """The options of `cluster up`. None means the value from the last start. If there is none, the
+    default is used.
     """
 
     brokers: int | None = None
@@ -564,7 +564,7 @@ def _relays(
 
 
 def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKeeperSpec, int]:
-    """Return the kind of ZooKeeper that `wish` asks for, and the number of its servers. Raises
+    """Return the requested kind of ZooKeeper and the number of its servers. Raises
     ClusterSpecError.
     """
     if wish.zookeeper is not None:
@@ -626,7 +626,8 @@ def _ports_of_others(name: str, home: Path | None) -> set[int]:
     for other in cluster_names(home):
         if other == name:
             continue
-        with contextlib.suppress(ClusterSpecError):  # one that cannot be read reserves nothing
+        # A cluster whose file cannot be read reserves no port.
+        with contextlib.suppress(ClusterSpecError):
             spec = ClusterSpec.load(ClusterFolder.of(other, home))
             if spec is not None:
                 ports |= {broker.port for broker in spec.brokers} | set(spec.zookeeper.ports)

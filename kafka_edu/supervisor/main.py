@@ -2,12 +2,13 @@
 stops them when it ends.
 
 `python -m kafka_edu.supervisor.main FOLDER [--temporary]` runs it. kafka_edu.supervisor.cluster
-starts it in a session of its own. The supervisor ends when its standard input ends. This happens
-when the process that started it has ended in any way. After the action `release` it no longer
-depends on that process. The folder of a temporary cluster is removed at the end.
+starts the process in a session of its own. The supervisor ends when its standard input ends. That
+happens when the process that started the supervisor ends, also if it is killed. After the action
+`release` it no longer depends on that process. The folder of a temporary cluster is removed at the
+end.
 
 The supervisor never restarts a broker or a ZooKeeper server by itself. A broker that died stays
-stopped until a user starts it, because users want to watch the consequences.
+stopped until a user starts it, so that users can watch the consequences.
 """
 
 import argparse
@@ -66,7 +67,7 @@ OTHERS_PATIENCE_S: Final = 10.0
 #: shutdown, half a second apart (cluster_spec.py), and then it flushes its logs.
 BROKER_PATIENCE_S: Final = 30.0
 
-#: Acts that an exercise can hide: they emit no event, and the learner must find them by their
+#: Acts that an exercise can hide. A hidden act emits no event. The learner must find it by its
 #: effects.
 HIDEABLE: Final = frozenset({"slow-link", "cut-link", "heal-link", "stall", "steady"})
 
@@ -219,9 +220,9 @@ class Supervisor:
             raise failure
 
     def _watch_owner(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Watch the process that started this one. When it ends, stop everything, unless the
-        cluster was released. Standard input is a pipe to which nobody writes, so it ends only when
-        that process ends.
+        """Watch the process that started the supervisor. When that process ends, stop everything,
+        unless the cluster was released. Standard input is a pipe to which nobody writes, so it ends
+        only when that process ends.
         """
 
         def gone() -> None:
@@ -260,7 +261,7 @@ class Supervisor:
         self._all_started.set()
 
     def _on_started(self, starting: "asyncio.Task[None]") -> None:
-        """Stop everything if a child could not be started. `run` then raises the exception."""
+        """If a child could not be started, stop everything. `run` then raises the exception."""
         if not starting.cancelled() and starting.exception() is not None:
             self._end.set()
 
@@ -268,9 +269,9 @@ class Supervisor:
         """Stop the brokers one after another, then ZooKeeper, which the brokers need while they
         stop.
 
-        If all brokers stopped at once, two brokers could not move their leaderships to each other.
-        Each of them would log a warning about a failed controlled shutdown. If the cluster will be
-        deleted, all processes are killed instead.
+        If two brokers stopped at the same time, neither of them could move its leaderships to the
+        other. Each of them would log a warning about a failed controlled shutdown. If the cluster
+        will be deleted, all processes are killed instead.
         """
         self._stalls.end_all()
         running = [
@@ -291,8 +292,8 @@ class Supervisor:
 
     def _on_end(self, child: ChildProcess) -> None:
         """Handle the end of a child. Remove its events file, because nothing listens at the address
-        any more, and heal its links. If the relay has ended, start it again. ChildProcess emits the
-        event about the end.
+        any more, and heal its links. If the relay has ended, start it again. ChildProcess has
+        already emitted the event about the end.
         """
         path = (
             self._folder.relay_events
@@ -367,7 +368,7 @@ class Supervisor:
 
     def _refusal(self, action: str, error: Exception) -> str:
         """Return in one line why an act was not done. An unexpected error is a bug in the
-        supervisor. The supervisor continues to run nevertheless, because the cluster depends on it.
+        supervisor. The supervisor still continues, because the cluster depends on it.
         """
         if isinstance(error, ActionRefused | ProcessStateError):
             return " ".join(str(error).split())
@@ -407,7 +408,7 @@ class Supervisor:
             return f"cluster {self._spec.name} is going down"
         if self._end.is_set():
             raise ActionRefused(f"cluster {self._spec.name} is going down")
-        if action == "kill":  # it does not wait for a stop that takes long, but ends it
+        if action == "kill":  # `kill` does not wait for a `stop` in progress: it ends that stop
             if child.state is ProcessState.STOPPED:
                 raise ProcessStateError(f"{child.name} is stopped")
             return f"{child.name} {await child.kill()}"
@@ -457,11 +458,12 @@ class Supervisor:
         yield from (child.pid for child in self._children() if child.pid)
 
     def _may_be_controller(self, broker_id: int, port: int) -> bool:
-        """Return whether the broker that is registered with this port can be the controller now. It
-        can if it is a running child of this supervisor, or a guest.
+        """Return whether the broker with this id and port can be the controller now. A running
+        child of this supervisor can, and so can a guest.
 
         A guest is a broker that another program started in the same ZooKeeper. A guest with the id
-        of a stopped child has another port. If a guest has died, ZooKeeper notices it.
+        of a stopped child has another port. When a guest dies, its ZooKeeper session expires, and
+        another broker becomes the controller.
         """
         broker = self._brokers.get(broker_id)
         if broker is None or broker.state is ProcessState.RUNNING:
@@ -498,7 +500,7 @@ class Supervisor:
         """
         from kafka_edu.supervisor.readiness import (
             wait_until_listed,
-        )  # the protocol is imported while the brokers start, not before
+        )  # import the protocol while the brokers start, not before
 
         patience = Patience(timeout_s, self._pids)
         await self._zookeeper_answers(patience, timeout_s)
@@ -534,8 +536,8 @@ class Supervisor:
         other brokers list it too.
 
         The action fails only because of this broker or of ZooKeeper. Another broker may end
-        meanwhile. Some other brokers may not list the new broker within OTHERS_PATIENCE_S, for
-        example because they are cut off. Then the answer names them, but this is no error.
+        meanwhile. Another broker may be cut off, and may therefore not list the new broker within
+        OTHERS_PATIENCE_S. This is no error. The answer names such brokers.
         """
         from kafka_edu.supervisor.readiness import wait_until_listed
 
@@ -701,8 +703,8 @@ async def _named_end(child: ChildProcess) -> ChildProcess:
 
 
 def _epitaph(child: ChildProcess) -> str:
-    """Return how the child ended and why. The reason is what the child itself has written, or else
-    the end of its output.
+    """Return how the child ended and why. The reason is the one that the child has written. If it
+    has written none, it is the end of the child's output.
     """
     ended = child.last_exit
     if ended is not None and ended.reason:

@@ -1,7 +1,7 @@
 """Time limits for processes on a busy machine.
 
 A limit in seconds assumes that a process always gets a core when it is ready to run. On a busy
-machine a process may have to wait for a core, and this must not count as its own delay. Linux
+machine a process may have to wait for a core. That time must not count against the limit. Linux
 counts how long each process has waited for a core (`busy_machine`). On other systems all time
 counts.
 """
@@ -12,14 +12,14 @@ from typing import Final
 
 from kafka_edu.common.busy_machine import waited_for_a_core_s
 
-#: `Patience.left_s` must be called at least this often, in seconds. Between two calls, the longest
-#: waiting time of any of the processes is not counted.
+#: `Patience.left_s` must be called at least this often, in seconds. If several processes waited for
+#: a core between two calls, the longest of their waiting times is not counted.
 LOOK_EVERY_S: Final = 0.5
 
 
 class Patience:
-    """A limit of `limit_s` seconds. Time in which one of the processes waited for a core does not
-    count.
+    """A limit of `limit_s` seconds. The time in which one of the processes waited for a core does
+    not count.
     """
 
     def __init__(

@@ -7,8 +7,8 @@ The controller is one of the running brokers, or a guest. A guest is a broker th
 started, for example Apache Kafka, and that is registered in the same ZooKeeper. It may have the id
 of a broker that the supervisor has stopped, but it has another port.
 
-Each broker is asked for its own view, at its own address. Our admin
-client does not serve here, because it asks any broker that it knows.
+Each broker is asked at its own address, so that each of them answers for itself. Our admin client
+cannot do this, because it sends a request to any broker that it knows.
 """
 
 import asyncio
@@ -52,8 +52,8 @@ async def wait_until_listed(
 
     `may_be_controller` returns whether a broker, given by its id and the port that Metadata lists,
     can be the controller now. Without it only the brokers in `listed` can. There is no time limit,
-    so the caller must set one. `seen` is updated with what each broker's Metadata still lacks, in
-    words.
+    so the caller must set one. For each broker, `seen` is set to a text: the brokers that its
+    Metadata does not list yet.
     """
     lacks = {} if seen is None else seen
     may_be = may_be_controller or (lambda broker_id, _: broker_id in listed)
@@ -70,8 +70,8 @@ async def answers_of(transport: SocketTransport, ports: Collection[tuple[str, in
     """Return the combined answers of the brokers at these addresses. Each broker has one second to
     answer.
 
-    Brokers are informed of a new controller one after another. If their answers differ, the id that
-    most of them name counts.
+    Brokers learn of a new controller one after another, so their answers may differ. The result is
+    the id in most of the answers.
     """
     given = await asyncio.gather(*(_metadata(transport, host, port) for host, port in ports))
     answers = [answer for answer in given if answer is not None]
@@ -140,7 +140,7 @@ async def _broker_lists(
 
 
 def _missing(unknown: set[int], controller_id: int) -> str:
-    """Return in words what is missing in a broker's Metadata."""
+    """Return a text about what is missing in a broker's Metadata."""
     parts = []
     if unknown:
         parts.append(
@@ -157,9 +157,9 @@ def _missing(unknown: set[int], controller_id: int) -> str:
 def _is_open(host: str, port: int) -> bool:
     """Return whether something listens at this address.
 
-    This costs one or two system calls, which the loopback interface answers at once. A connection
-    through the event loop would need a thread. While a broker starts, this function runs fifty
-    times a second on the same cores.
+    While a broker starts, this function runs fifty times a second on the same cores, so it must be
+    cheap. It needs one or two system calls, and on loopback they return at once. A connection
+    through the event loop would need a thread.
     """
     with socket.socket() as probe:
         probe.settimeout(_PROBE_TIMEOUT_S)

@@ -54,7 +54,7 @@ class Route:
 
     @property
     def fault(self) -> LinkFault:
-        """The fault of the route: how much it is slowed, or whether it is cut."""
+        """The fault of the route: its delay, or a cut."""
         return self._faulty.faults().get(self._port, WHOLE)
 
     def set_fault(self, fault: LinkFault) -> None:
@@ -113,11 +113,11 @@ class Half:
             self.wire.pause_reading()
 
     def finish(self) -> None:
-        """Close this half after everything that was sent has left, because the other half has
-        ended.
+        """Close this half, because the other half has ended. First everything that was sent must
+        leave.
 
-        For this, send an empty message. It leaves after all bytes that the route still holds back.
-        Then `all_sent` is called.
+        For this, send an empty message. It leaves after all bytes that the route still delays. Then
+        `all_sent` is called.
         """
         self._finishing = True
         self.wire.send([])
@@ -155,8 +155,8 @@ class Pipe:
     def join(self) -> None:
         """Join the two halves, because the target has accepted the connection.
 
-        If the client's half has ended before, the target gets none of its bytes. Over a link that
-        was cut from the beginning, such a connection would also not have reached the target.
+        If the client's half has already ended, the target gets none of its bytes. On a real link
+        that was cut from the beginning, such a connection would not have reached the target either.
         """
         assert self._outward is not None
         if self.inward.ended:

@@ -81,7 +81,7 @@ class RunningProxy:
         except (
             FileNotFoundError,
             TraceFormatError,
-        ):  # not begun, or its first line is incomplete
+        ):  # the proxy has not begun to write, or its first line is incomplete
             return []
 
     def said(self) -> str:

@@ -1,8 +1,8 @@
 """Make processes stand still again and again, as under a busy hypervisor or during long garbage
 collections.
 
-A stall is a SIGSTOP and, a moment later, a SIGCONT. The state of the process stays "running", as
-nobody has paused it. The process itself does not notice the stall.
+A stall is a SIGSTOP and, a moment later, a SIGCONT. The state of the process stays "running",
+because no user has paused it. The process itself does not notice the stall.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ class Stalls:
 
     def begin(self, child: ChildProcess, rhythm: Rhythm) -> str:
         """Start the stalls of a process. They continue when the process is started again. Return in
-        words what was done. Raises ActionRefused for wrong times.
+        words what was done. Raises ActionRefused if the times in `rhythm` are not allowed.
         """
         if not 0 < rhythm.stall_ms < rhythm.every_ms <= MAX_MS:
             raise ActionRefused(
@@ -60,7 +60,7 @@ class Stalls:
         return f"{child.name} runs without stalls"
 
     def end_all(self) -> None:
-        """End the stalls of all processes. Call this before the processes are stopped, because a
+        """End the stalls of all processes. Call this before you stop the processes, because a
         process that stands still cannot react.
         """
         for beat in self._beats.values():

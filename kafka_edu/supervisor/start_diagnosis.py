@@ -1,8 +1,8 @@
 """Find the reason why a cluster is not ready in time, from each broker's events.
 
 A broker's snapshot contains its state, whether it is registered, and its problems
-(TroubleSnapshot). Together with the brokers' answers to Metadata requests, this mostly shows the
-cause, and not only the symptom.
+(TroubleSnapshot). Together with the brokers' answers to Metadata requests, this usually shows the
+cause.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ class Story(NamedTuple):
 
 
 async def diagnose(folder: ClusterFolder, brokers: Sequence[int], seen: Mapping[int, str]) -> str:
-    """Return lines about each broker. `seen` says in words what the last Metadata answer of each
-    broker lacked.
+    """Return lines about each broker. `seen` maps a broker's id to a text: what was missing in its
+    last Metadata answer.
     """
     stories = await asyncio.gather(*(_story(folder, broker_id) for broker_id in brokers))
     return "\n".join(

@@ -4,7 +4,7 @@
 kernel sends SIGKILL to this process when its parent dies (PR_SET_PDEATHSIG). So even after a `kill
 -9` of the supervisor no child is left. On other systems a thread checks twice a second whether the
 parent still lives. MODULE runs in this same process, as with `python -m MODULE`. With `--exec
-PROGRAM` in place of MODULE, this process becomes another program (Java). On Linux the kernel then
+PROGRAM` instead of MODULE, this process becomes another program (Java). On Linux the kernel then
 also kills this program when the parent dies.
 """
 
@@ -48,8 +48,8 @@ def _watch(parent: int, child: "subprocess.Popen[bytes] | None" = None) -> None:
 def become(parent: int, command: list[str]) -> NoReturn:
     """Become another program.
 
-    If the kernel does not kill that program with the supervisor, run it as a child of this process
-    instead. This process then passes on signals and ends with the program's exit code.
+    If the system cannot kill that program together with the supervisor, run it as a child of this
+    process instead. This process then passes on signals and ends with the program's exit code.
     """
     if die_with_parent(parent):
         os.execvp(command[0], command)

@@ -50,7 +50,7 @@ class ZooKeeperServers:
             )
         self.modes: dict[Source, str] = dict.fromkeys(self.children, "")
         """Each server → its mode, which is leader or follower. The mode is "" while the server does
-        not serve clients, and always if it is not in an ensemble.
+        not serve clients. It is always "" for a server outside an ensemble.
         """
 
     def _command(self, server: ZooKeeperServer) -> list[str]:
@@ -70,7 +70,8 @@ class ZooKeeperServers:
                 port=server.port,
                 tick_time_ms=TICK_TIME_MS,
                 max_session_ms=LONGEST_SESSION_MS,
-                with_log=self._is_ensemble,  # who starts several wants to see what they do
+                # Only a user who starts several servers wants to see their steps.
+                with_log=self._is_ensemble,
                 my_id=server.id,
                 ensemble=members,
             )
@@ -124,7 +125,8 @@ class ZooKeeperServers:
 
     async def start_of(self, child: ChildProcess) -> bool:
         """Return True when this server serves requests. Return False when it answers but waits for
-        a majority of servers. If the server ends, this method never returns.
+        a majority of servers. If the server ends, this method never returns. The caller must notice
+        this.
         """
         port = self.port(child)
         while True:
@@ -155,8 +157,9 @@ class ZooKeeperServers:
         )
 
     def trouble(self) -> str:
-        """Return why ZooKeeper cannot answer, and what the user can do. Return "" if it can, judged
-        by the states of its servers. An ensemble serves while more than half of its servers run.
+        """Return why ZooKeeper cannot answer, and what the user can do. Return "" if it can. The
+        states of the server processes decide: an ensemble can answer while more than half of its
+        servers run.
         """
         servers = self.children.values()
         troubles = [

@@ -1,4 +1,4 @@
-"""Our admin client for the tools: its settings, and a quick end if no broker can be reached."""
+"""Our admin client for the tools: its settings, and a fast failure if no broker can be reached."""
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping
@@ -22,11 +22,11 @@ async def open_admin(
     *,
     timeout_ms: int | None = None,
 ) -> AsyncIterator[Admin]:
-    """Yield an admin client that knows the cluster. `properties` are those of a user's file.
+    """Yield an admin client that knows the cluster. `properties` come from a file of the user.
 
-    Kafka's tools try the servers for a minute. This raises AdminTimeoutError as soon as each of
-    them has failed once, and TimeoutException after `timeout_ms`, or default.api.timeout.ms. Raises
-    BootstrapAddressError, and ToolError for a setting that the client does not take.
+    Kafka's tools try the servers for a minute. This function raises AdminTimeoutError as soon as
+    each server has failed once, and TimeoutException after `timeout_ms`, or default.api.timeout.ms.
+    Raises BootstrapAddressError, and ToolError for a setting that the client does not support.
     """
     parse_addresses(servers)
     settings: dict[str, object] = {

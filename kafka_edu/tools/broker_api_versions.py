@@ -48,7 +48,7 @@ def _known(key: int, name: str, served: tuple[int, int] | None, least: int, most
 
 
 #: The highest API key of Kafka 2.0. If a broker lacks a key up to this one, the tool reports that
-#: key as UNSUPPORTED. A broker need not know later keys.
+#: key as UNSUPPORTED. A broker does not have to know later keys.
 LAST_OF_2_0: Final = 42
 
 

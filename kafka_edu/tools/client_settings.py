@@ -1,8 +1,8 @@
 """Settings, errors and log lines of our clients, in the form of Kafka's tools.
 
 The console tools use our own clients. A setting that the client does not have causes a warning and
-is left out, as in Kafka. A setting for protection, such as `sasl.mechanism`, is an error, because
-the tool would send in the clear what the user wants to protect.
+is left out, as in Kafka. A setting for protection, such as `sasl.mechanism`, is an error. Otherwise
+the tool would send data in the clear that the user wants to protect.
 """
 
 import math
@@ -43,7 +43,7 @@ _NETWORK_CLIENT: Final = "org.apache.kafka.clients.NetworkClient"
 def known_settings(properties: Properties, known: Iterable[str], logger: str) -> dict[str, object]:
     """Return the properties that a client has, or that it refuses because they ask for protection.
 
-    A warning names each of the others, and the setting that was probably meant.
+    For each other property, print a warning with the most similar setting.
     """
     names = set(known)
     settings: dict[str, object] = {}
@@ -61,7 +61,7 @@ def known_settings(properties: Properties, known: Iterable[str], logger: str) ->
 
 
 def wrong_setting(error: ConfigException) -> ToolError:
-    """Return the failure of a tool whose client does not take a setting."""
+    """Return the failure of a tool whose client refuses a setting."""
     return ToolError(_CONFIG_EXCEPTION, str(error))
 
 
@@ -74,7 +74,7 @@ class ConnectionWarnings:
     """Writes a line to standard error for each address that a client cannot reach.
 
     Each line appears at most once in ten seconds. Give `tracer` to the client. Call `end` before
-    the client closes, because it may be connecting then.
+    the client closes, because the client may still be connecting.
     """
 
     level = Level.STATE

@@ -21,7 +21,8 @@ _BOOTSTRAP_ONLY: Final = (
     "Broker configuraton updates using ZooKeeper are supported for bootstrapping before brokers are"
     " started to enable encrypted password configs to be stored in ZooKeeper."
 )
-#: The end of a pattern for a comma or `=`. It makes the pattern match only outside brackets [ ].
+#: The end of a regular expression for a comma or `=`. With it, the expression matches only outside
+#: brackets [ ].
 _OUTSIDE_BRACKETS: Final = r"(?=[^\]]*(?:\[|$))"
 
 
@@ -47,7 +48,7 @@ def _add_help() -> str:
 
 
 class ConfigOptions:
-    """The tool's command-line options, and the rules about which options fit together."""
+    """The tool's command-line options, and the rules about which options may be combined."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()

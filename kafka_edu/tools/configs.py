@@ -111,7 +111,7 @@ def _without_effect(entity: "ConfigEntity", added: Mapping[str, str]) -> list[ob
 
 
 async def _check_broker_configs(zk: "KafkaZkClient", name: str, added: Mapping[str, str]) -> None:
-    """Refuse configs of a running broker, which must be changed by a request to the broker.
+    """Refuse configs of a running broker, because only a request to the broker can change them.
 
     Three of these configs may be set in ZooKeeper without a broker. Raises ToolError.
     """
@@ -226,7 +226,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _is_the_users(error: Exception) -> bool:
-    """Return whether the user caused the error. Kafka's tool then prints no stack trace."""
+    """Return whether the user caused the error. If so, Kafka's tool prints no stack trace."""
     if isinstance(error, KafkaException):
         return error.error is Errors.INVALID_CONFIG
     return isinstance(error, ToolError) and error.java_class == "java.lang.IllegalArgumentException"

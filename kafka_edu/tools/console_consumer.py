@@ -214,12 +214,12 @@ def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
         "isolation.level": given.one(o.isolation_level),
         "group.id": named[0] if named else f"console-consumer-{random.randrange(100_000)}",
     }
-    if given.has(o.partition) and not named:  # without a group there is nothing to commit
+    if given.has(o.partition) and not named:  # without a group there are no offsets to commit
         del properties["group.id"]
     settings = known_settings(
         properties, CONSUMER_CONFIG.keys, "org.apache.kafka.clients.consumer.ConsumerConfig"
     )
-    try:  # the servers have an error of their own
+    try:  # this option has its own kind of error
         parse_consumer_config(settings | {"bootstrap.servers": _ANY_SERVER}, 1)
     except ConfigException as error:
         raise wrong_setting(error) from error
@@ -273,7 +273,7 @@ class RecordReader:
 def consume(reading: Reading) -> int:
     """Write records until the limit, a time-out or Ctrl-C, and then print how many were read.
 
-    Return the exit code: 1 if the client failed, else 0.
+    Return the exit code: 1 if the client failed, otherwise 0.
     """
     from kafka_edu.clients.blocking.consumer import Consumer
     from kafka_edu.clients.client_errors import ClientException
@@ -318,7 +318,7 @@ def consume(reading: Reading) -> int:
             _show(record, reading)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        code = EXIT_INTERRUPTED  # the line below is all that Kafka's tool prints at Ctrl-C
+        code = EXIT_INTERRUPTED  # the line below is the only output of Kafka's tool after Ctrl-C
     except OutputClosed:
         sys.stderr.write("Unable to write to standard out, closing consumer.\n")
         raise

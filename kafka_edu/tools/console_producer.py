@@ -195,8 +195,8 @@ def _is_true(text: str | None) -> bool:
 def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, object]:
     """Return the settings of the producer. Raises ToolError.
 
-    An option that is given comes before the user's properties. These come before the defaults of
-    the other options, as in Kafka 2.8.
+    An option on the command line overrides the user's properties. The properties override the
+    defaults of the options, as in Kafka 2.8.
     """
     from kafka_edu.clients.producer.producer_config import PRODUCER_CONFIG, parse_producer_config
     from kafka_edu.common.config_def import MAX_INT, ConfigException
@@ -242,7 +242,8 @@ def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, o
             "Cannot perform a 'send' before completing a call to initTransactions when transactions"
             " are enabled. This tool has no transactions: leave transactional.id out.",
         )
-    # Kafka 2.0 has no delivery.timeout.ms. A record's time is the time of all its tries together.
+    # Kafka 2.0 has no delivery.timeout.ms. There the time limit of a record is the time for all its
+    # tries together.
     tries_ms = (parsed.retries + 1) * parsed.request_timeout_ms
     pauses_ms = parsed.retries * parsed.retry_backoff_ms
     return {
@@ -304,7 +305,7 @@ class LineSender:
 def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
     """Send all lines of standard input.
 
-    Each record that was accepted has its answer before it returns or raises ToolError.
+    Before this function returns or raises ToolError, each accepted record has its answer.
     """
     from kafka_edu.clients.blocking.producer import Producer
     from kafka_edu.tools.client_settings import ConnectionWarnings
@@ -325,7 +326,7 @@ def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
 def _send_all(lines: Iterator[Line], sender: LineSender, producer: "Producer") -> None:
     """Send the lines, and wait for the answers. After Ctrl-C, wait only for a limited time.
 
-    A producer that cannot reach the brokers may hold many records, and each has its own time.
+    A producer that cannot reach the brokers may hold many records, each with its own time limit.
     """
     try:
         try:
@@ -341,7 +342,7 @@ def _send_all(lines: Iterator[Line], sender: LineSender, producer: "Producer") -
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the tool. Return 1 for wrong options or a line without its required key, else 0."""
+    """Run the tool. Return 1 for wrong options or a line without its required key, otherwise 0."""
     options = ProducerOptions()
 
     def run() -> int:

@@ -1,6 +1,6 @@
 """List, describe or delete consumer groups, or reset offsets (Kafka: kafka-consumer-groups.sh).
 
-Offsets are reset only while the group has no members, because members would commit their own
+Offsets are reset only while the group has no members. Otherwise the members would commit their own
 offsets again. Without --execute, the new offsets are only shown. (Kafka:
 ConsumerGroupCommand.scala)
 """
@@ -265,7 +265,7 @@ async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str,
             servers,
             properties,
             "admin",
-            # The default of 5 s is for one question. The first connection may need longer.
+            # The default of 5 s is for one request. The first connection may take longer.
             timeout_ms=timeout_ms if given.has(options.timeout) else None,
         ) as admin:
             service = GroupService(admin, timeout_ms)
@@ -277,7 +277,7 @@ async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str,
 def main(words: Sequence[str]) -> int:
     """Run the tool. Return 0 even after a failure, as Kafka's tool does.
 
-    Standard output says what failed.
+    The reason is on standard output.
     """
     options = GroupOptions()
 

@@ -1,7 +1,7 @@
 """Read many records and report the speed (Kafka: kafka-consumer-perf-test.sh).
 
-It uses librdkafka, so it measures a broker together with that client. Our own consumer is in Python
-and would be the limit. (Kafka: ConsumerPerformance.scala)
+It uses librdkafka, so it measures a broker together with that client. Our own consumer is written
+in Python, and would be slower than the broker. (Kafka: ConsumerPerformance.scala)
 """
 
 import random
@@ -181,7 +181,7 @@ def _rate(amount: float, seconds: float) -> str:
 def java_date(pattern: str, ms: int) -> str:
     """Format a time in local time by a SimpleDateFormat pattern. `ms` counts from 1970.
 
-    It knows the letters y M d H m s S, repeated any number of times, and text in single quotes.
+    It supports the letters y M d H m s S, repeated any number of times, and text in single quotes.
     """
     moment = datetime.fromtimestamp(ms / 1000)
 

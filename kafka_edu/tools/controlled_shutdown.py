@@ -4,8 +4,8 @@ Book 000 §6.4.2 proposes such a program (spec G4). ControlledShutdownRequest na
 does not prove that this broker sent it. So any client may send it to the controller for any broker.
 The named broker keeps running and is not informed. Afterwards it leads no partition that has
 another replica in sync. The controller gives it no leadership until the broker is restarted or the
-controller changes. The broker follows the partitions that it led before. The controller orders it
-to stop following all its other partitions, and it leaves their ISRs.
+controller changes. The broker follows the partitions that it led before. For all its other
+partitions, the controller orders it to stop following, and it leaves their ISRs.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ PURPOSE: Final = (
 
 
 async def broker_epoch(connect: str, broker_id: int) -> int:
-    """Return the broker's epoch: the czxid of its registration. -1: it is not registered.
+    """Return the broker's epoch: the czxid of its registration. -1 if it is not registered.
 
     Raises ToolError.
     """
@@ -84,7 +84,7 @@ def _listed(partitions: Sequence[TopicPartition]) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the tool. Return 1 if a leadership remains or the controller refused, else 0."""
+    """Run the tool. Return 1 if a leadership remains or the controller refused, otherwise 0."""
     parser = OptionParser()
     bootstrap_server = parser.text(
         "bootstrap-server",

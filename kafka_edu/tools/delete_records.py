@@ -59,7 +59,9 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
 async def delete_records(
     servers: str, properties: Mapping[str, str], offsets: Mapping[TopicPartition, int]
 ) -> "Results[TopicPartition, int]":
-    """Let each partition's leader delete. Return each partition's new low watermark or error."""
+    """Let the leaders delete the records. Return each partition's new low watermark or its
+    error.
+    """
     from kafka_edu.tools.admin_client import open_admin
 
     async with open_admin(servers, properties) as admin:

@@ -76,7 +76,7 @@ def _explained(
 
 @contextmanager
 def _errors_as_messages() -> Iterator[None]:
-    """Turn what is wrong with the files into a ClickException."""
+    """Turn errors about the files into a ClickException."""
     try:
         yield
     except (DumpError, CorruptIndexError) as error:
@@ -88,7 +88,9 @@ def _errors_as_messages() -> Iterator[None]:
 
 
 def _checked(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines. An OSError of the caller, who writes them, is not raised in here."""
+    """Yield the lines. If the caller fails to write them, its OSError is not raised in this
+    generator.
+    """
     with _errors_as_messages():
         yield from lines
 

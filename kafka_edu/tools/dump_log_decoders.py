@@ -1,8 +1,8 @@
 """Decode keys and payloads into text, for dump-log.
 
 These are the decoders of kafka.serializer, and those of DumpLogSegments for Kafka's internal
-topics. The records of `__consumer_offsets` and `__transaction_state` are shown as by Kafka 2.8.2,
-because 2.0.1 cannot read all records that later releases write to these topics.
+topics. The records of `__consumer_offsets` and `__transaction_state` are shown as Kafka 2.8.2 shows
+them. Kafka 2.0.1 cannot read all records that later releases write to these topics.
 """
 
 import json
@@ -63,7 +63,7 @@ def decoder(name: str) -> Decode:
 
 
 def parse_by(key_decoder: Decode, value_decoder: Decode) -> ParseRecord:
-    """Return a function that decodes a record's key and payload. A null is not shown."""
+    """Return a function that decodes a record's key and payload. The text of a null is None."""
 
     def parse(record: Record) -> tuple[str | None, str | None]:
         return None if record.key is None else key_decoder(record.key), (

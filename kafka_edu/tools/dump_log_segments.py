@@ -1,9 +1,9 @@
 """Print the contents of a log's files line by line (Kafka: DumpLogSegments.scala).
 
-The lines have the form of Kafka 2.0.1. The checks are those of 2.8.2: an index entry names the last
-record of its batch, but 2.0.1 compares it with the first record, and so reports a mismatch for
-every batch of two records. No file is opened for writing. The file is mapped into memory, and one
-entry at a time is decompressed.
+The lines have the form of Kafka 2.0.1. The checks are those of 2.8.2. The reason: an index entry
+has the offset of the last record of its batch. But 2.0.1 compares it with the first record, so it
+reports a mismatch for every batch of two records. No file is opened for writing. The file is mapped
+into memory, and one entry at a time is decompressed.
 """
 
 import bisect
@@ -48,7 +48,7 @@ _TIMESTAMP_TYPES: Final = {
 }
 
 ParseRecord = Callable[[Record], tuple[str | None, str | None]]
-"""A function that returns a record's key and payload as text. None: not shown."""
+"""A function that returns a record's key and payload as text. None means that it is not shown."""
 
 
 class DumpError(Exception):
@@ -444,5 +444,5 @@ def mapped(path: str) -> Iterator[memoryview]:
             return
         view = memoryview(
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        )  # it is unmapped when its last slice is released
+        )  # the map is released together with its last slice
         yield view

@@ -1,12 +1,12 @@
 """The meaning of each byte of a log's file: position, bytes, field, value, and one sentence.
 
 `dump-log --explain` prints it. The pieces of a file follow each other without a gap and cover every
-byte exactly once, whatever the file holds: what cannot be read is a piece too. Names are Kafka's:
-those of DefaultRecordBatch, DefaultRecord and LegacyRecord, of the indexes, and of the schema of
-producer snapshots.
+byte exactly once. Bytes that cannot be read are a piece too. The names of the fields are Kafka's:
+from DefaultRecordBatch, DefaultRecord and LegacyRecord, the indexes, and the schema of producer
+snapshots.
 
-Compressed records are one piece. With `deep` their decompressed bytes follow as pieces of their
-own, with positions in the decompressed data.
+Compressed records are one piece. With `deep`, further pieces for their decompressed bytes follow,
+with positions in the decompressed data.
 """
 
 import os
@@ -48,7 +48,7 @@ _INT8: Final = struct.Struct(">b")
 
 
 class Piece(NamedTuple):
-    """Some neighbouring bytes that are one field."""
+    """Consecutive bytes that form one field."""
 
     position: int
     raw: bytes
@@ -56,7 +56,7 @@ class Piece(NamedTuple):
     value: str
     sentence: str
     depth: int = 0
-    """0: bytes of the file; 1: of decompressed records, which the file holds in another form."""
+    """0 for bytes of the file, 1 for bytes of decompressed records."""
 
 
 class Heading(NamedTuple):
@@ -199,8 +199,8 @@ def explain(
 def _fields(
     data: memoryview, start: int, fields: Sequence[Field], at: int = 0, depth: int = 0
 ) -> Iterator[Piece]:
-    """Yield the pieces of fields that follow each other in `data` from `at` on; `start` is the
-    position of `data` itself.
+    """Yield the pieces of consecutive fields in `data` from `at` on. `start` is the position of
+    `data` itself.
     """
     for name, layout, sentence, show in fields:
         raw = bytes(data[at : at + layout.size])
@@ -283,7 +283,7 @@ def _batch(
 def _decompressed(
     codec: int, body: bytes, magic: int, explained: Callable[[bytes], Iterator[Line]]
 ) -> Iterator[Line]:
-    """Yield the pieces of compressed data, with positions in what it is without compression."""
+    """Yield the pieces of compressed data, with positions in the decompressed data."""
     try:
         plain = decompress(compression_type(codec), body, magic)
     except KafkaException as error:
@@ -317,7 +317,7 @@ def _records(
 
 
 class _Cursor:
-    """Takes fields from the bytes of a record, and keeps their pieces."""
+    """Reads fields from the bytes of a record one by one, and collects their pieces."""
 
     def __init__(self, data: bytes, at: int, start: int, depth: int) -> None:
         self.data, self.at, self.start, self.depth = data, at, start, depth
@@ -337,7 +337,7 @@ class _Cursor:
         return number
 
     def bytes_of(self, name: str, length: str, what: str, show: Show) -> None:
-        """Take a length and as many bytes. A length of -1 stands for null."""
+        """Read a length, and then that many bytes. A length of -1 means null."""
         size = self.varint(
             length,
             f"How many bytes {what} has, as a varint; -1: it is null.",
@@ -357,7 +357,9 @@ def _record(
     show: Show,
     depth: int,
 ) -> tuple[list[Line], int]:
-    """Return the lines of one record, and where the next one begins. Raises InvalidRecordError."""
+    """Return the lines of one record, and the start of the next record. Raises
+    InvalidRecordError.
+    """
     cursor = _Cursor(data, at, start, depth)
     length = cursor.varint("length", "How many bytes of the record follow, as a varint.", str)
     end = cursor.at + length
@@ -393,7 +395,7 @@ def _record(
 
 
 def _control(cursor: _Cursor) -> None:
-    """Take key and value of a control record: a marker that ends a transaction."""
+    """Read the key and value of a control record: a marker that ends a transaction."""
     for name, what, fields in (
         (
             "key",
@@ -500,7 +502,7 @@ def _inner(data: bytes, show: Show) -> Iterator[Line]:
 
 
 class _Entry(NamedTuple):
-    """An index entry: the offset that a look-up compares with, its heading, its pieces."""
+    """An index entry: the offset with which a look-up compares, its heading, and its pieces."""
 
     offset: int
     pieces: Sequence[Piece]

@@ -3,7 +3,7 @@
        0  00 00 00 00 00 00 00 05                          baseOffset = 5
                                                            The offset of the first record; …
 
-A piece of many bytes shows its first ones, and says how many follow.
+For a long piece, only the first bytes are shown, with the number of the others.
 """
 
 import textwrap
@@ -47,5 +47,5 @@ def _bytes(piece: Piece) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """Return the text without characters that a terminal obeys."""
+    """Return the text without control characters that a terminal would execute."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

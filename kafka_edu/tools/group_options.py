@@ -13,7 +13,7 @@ from kafka_edu.tools.options import (
 
 
 class GroupOptions:
-    """The tool's command-line options, and the rules about which options fit together."""
+    """The tool's command-line options, and the rules about which options may be combined."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -95,7 +95,7 @@ class GroupOptions:
         )
 
     def scenarios(self) -> tuple[Option[int] | Option[str], ...]:
-        """Return the options that say to which offsets a group is reset."""
+        """Return the options that select the new offsets when a group is reset."""
         return (
             self.to_offset,
             self.to_datetime,

@@ -1,6 +1,8 @@
-"""Ask brokers about consumer groups, for `consumer-groups` (Kafka: AdminClient.scala of 2.0).
+"""Send requests about consumer groups to brokers, for the tool `consumer-groups` (Kafka:
+AdminClient.scala of 2.0).
 
-The requests are those of our admin client. The waits and the messages are those of Kafka's tool.
+The requests go through our admin client. Waiting times and messages are the same as in Kafka's
+tool.
 """
 
 import asyncio
@@ -38,13 +40,13 @@ class GroupSummary(NamedTuple):
 
 
 class GroupService:
-    """Questions and orders about consumer groups.
+    """Reads and changes consumer groups.
 
     Every method raises KafkaException or AdminTimeoutError if it fails.
     """
 
     def __init__(self, admin: Admin, timeout_ms: int) -> None:
-        """`timeout_ms` limits each question, and the wait for a group that is rebalancing."""
+        """`timeout_ms` limits each request, and the wait for a group that is rebalancing."""
         self._admin = admin
         self._timeout_ms = timeout_ms
 
@@ -56,8 +58,8 @@ class GroupService:
     async def describe(self, group: str) -> GroupSummary:
         """Return the state and members of a group. Wait while the group is still forming.
 
-        Raises AdminTimeoutError if this takes too long, and at once an error that a wait cannot
-        change.
+        Raises AdminTimeoutError if this takes too long. An error that will not change is raised at
+        once.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + self._timeout_ms / 1000

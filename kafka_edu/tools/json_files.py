@@ -17,8 +17,8 @@ T = TypeVar("T", bound=Hashable)
 def parse_object(text: str) -> JsonObject | None:
     """Return the JSON object in `text`, or None if it is not JSON.
 
-    Raises ToolError for JSON that is no object. Not JSON are also: NaN and Infinity, half a
-    surrogate pair, and nesting that is too deep for Python.
+    Raises ToolError for JSON that is no object. NaN and Infinity, half a surrogate pair, and
+    nesting that is too deep for Python do not count as JSON either.
     """
     try:
         document = json.loads(text, parse_constant=_no_constant)

@@ -1,7 +1,7 @@
 """Return the Java exception for a ZooKeeper error, and its message (KeeperException.java).
 
-Neither follows from the name of the error code: code -111 is a NotEmptyException with the text
-"Directory not empty". `tests/golden/errors` holds the list that ZooKeeper's jar printed.
+Neither can be computed from the name of the error code: code -111 is a NotEmptyException with the
+text "Directory not empty". `tests/golden/errors` holds the list that ZooKeeper's jar printed.
 """
 
 from collections.abc import Mapping

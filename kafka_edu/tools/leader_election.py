@@ -30,7 +30,7 @@ PURPOSE: Final = (
 _TYPES: Final = ("PREFERRED", "UNCLEAN")
 
 Outcomes = Mapping[TopicPartition, KafkaException | None]
-"""The error of each partition. None: the election succeeded."""
+"""The error of each partition. None means that the election succeeded."""
 
 
 def _election_type(text: str) -> str:
@@ -40,7 +40,7 @@ def _election_type(text: str) -> str:
 
 
 class LeaderElectionOptions:
-    """The tool's command-line options, and the rules about which options fit together."""
+    """The tool's command-line options, and the rules about which options may be combined."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -96,7 +96,9 @@ class LeaderElectionOptions:
             raise command_failed("Option partition is only allowed if topic is used")
 
     def partitions(self, given: OptionSet) -> list[TopicPartition] | None:
-        """Return the partitions for which to elect a leader. None means all. Raises ToolError."""
+        """Return the partitions for which to elect a leader. None means all partitions. Raises
+        ToolError.
+        """
         if given.has(self.topic):
             return [TopicPartition(given.one(self.topic), given.one(self.partition))]
         path = given.value(self.json_file)

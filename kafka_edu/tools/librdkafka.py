@@ -14,7 +14,7 @@ _RENAMED: Final = {
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
-#: Properties of the Java clients that are ignored: librdkafka lacks or does not need them.
+#: Properties of the Java clients that are ignored, because librdkafka does not have or need them.
 _NOT_TAKEN: Final = frozenset(
     {
         "interceptor.classes",

@@ -31,7 +31,7 @@ def parse_brokers(text: str) -> list[int]:
 def described(path: str, found: "LogDirDescription", topics: Collection[str]) -> dict[str, object]:
     """Return one log directory in the form of the tool's JSON output.
 
-    It has only partitions of `topics`, or all partitions if `topics` is empty.
+    The result contains only partitions of `topics`, or all partitions if `topics` is empty.
     """
     error = java_class(KafkaException(found.error)) if found.error else None
     partitions = [

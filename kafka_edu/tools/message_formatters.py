@@ -1,7 +1,7 @@
 """Kafka's formatters for console-consumer, by the names of their Java classes.
 
-A formatter is a function from a record to the bytes to write, including the end of the line. It
-returns no bytes for a record of a kind that it does not know. (Kafka: ConsoleConsumer.scala,
+A formatter is a function from a record to the bytes to write, including the end of the line. For an
+unknown kind of record, it returns no bytes. (Kafka: ConsoleConsumer.scala,
 GroupMetadataManager.scala, TransactionLog.scala)
 """
 
@@ -37,7 +37,7 @@ class Record(NamedTuple):
     offset: int
     timestamp: int
     timestamp_type: int | None
-    """The timestamp's type: 0 CreateTime, 1 LogAppendTime. None: there is no timestamp."""
+    """The timestamp's type: 0 CreateTime, 1 LogAppendTime. None if there is no timestamp."""
     key: bytes | None
     value: bytes | None
 
@@ -47,7 +47,7 @@ _TIMESTAMP_TYPES: Final = {0: "CreateTime", 1: "LogAppendTime"}
 _DESERIALIZERS_PACKAGE: Final = "org.apache.kafka.common.serialization."
 #: Deserializers of numbers. The bytes are big-endian and of a fixed size.
 #:
-#: The text is the one of Java's toString.
+#: The text is the same as from Java's toString.
 _NUMBERS: Final = {
     "IntegerDeserializer": ">i",
     "LongDeserializer": ">q",
@@ -125,7 +125,7 @@ def deserializer(class_name: str) -> Callable[[bytes], bytes]:
 
 
 def _of_log(read: Callable[[bytes, bytes | None], str]) -> Callable[[Properties], Formatter]:
-    """Return a maker of formatters for the records of an internal topic.
+    """Return a function that makes formatters for the records of an internal topic.
 
     `read` returns the line for a record's key and value. It returns "" for a key of another kind.
     """

@@ -1,7 +1,7 @@
 """Find the new offsets when a group is reset (ConsumerGroupCommand.prepareOffsetsToReset; KIP-122).
 
-A given offset must lie within the log. An offset beyond the log's end becomes the end, and one
-before its start becomes the start, with a warning.
+A given offset must lie within the log. An offset after the log's end becomes the end, and an offset
+before its start becomes the start. Both cause a warning.
 """
 
 import calendar

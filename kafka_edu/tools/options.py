@@ -5,10 +5,10 @@
     --topic web    --topic=web    -topic web    --force    --topic a --topic b
     words that belong to no option are ignored
 
-An option with a required argument takes the next word, whatever it looks like. An option with an
-optional argument takes the next word only if that word is not an option. Names are never
-abbreviated. A value is converted only when it is used. So a wrong number is reported when the tool
-needs it, as in Kafka: perhaps after a warning, or not at all.
+An option with a required argument always takes the next word, even if that word looks like an
+option. An option with an optional argument takes the next word only if that word is not an option.
+Names are never abbreviated. A value is converted only when it is used. So a wrong number is
+reported only when the tool uses it, as in Kafka. This may be after a warning, or never.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,14 +30,14 @@ class OptionError(Exception):
 
 
 class NumberError(ValueError):
-    """A word is not a number. The message is the one of Java's NumberFormatException."""
+    """A word is not a number. The message is the same as in Java's NumberFormatException."""
 
     def __init__(self, word: str) -> None:
         super().__init__(f'For input string: "{word}"')
 
 
 class UsageError(Exception):
-    """The options do not fit together. The tool prints this message and then all options.
+    """The options cannot be combined. The tool prints this message and then all options.
 
     (Kafka: CommandLineUtils.printUsageAndDie)
     """
@@ -307,7 +307,7 @@ class OptionParser:
     def _take(
         option: Option[object], inline: str, following: Sequence[str], found: OptionSet
     ) -> int:
-        """Note a given option. Return how many following words are its argument: 0 or 1."""
+        """Store a given option. Return how many of the following words are its argument: 0 or 1."""
         if option.takes is Takes.NOTHING:
             found.add(option.name, None)
         elif inline:
@@ -324,7 +324,7 @@ class OptionParser:
         return 0
 
     def _check_available(self, found: OptionSet) -> None:
-        """Check the rules for options that require another option, or exclude one."""
+        """Check the rules for options that require or exclude another option."""
         forbidden = [
             option.name
             for option in self.options.values()

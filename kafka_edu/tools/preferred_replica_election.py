@@ -29,7 +29,7 @@ PURPOSE: Final = (
 
 
 async def order_elections(connect: str, wanted: Sequence[TopicPartition] | None) -> None:
-    """Write the znode with those of the `wanted` partitions that exist, and print them.
+    """Write the existing ones of the `wanted` partitions into the znode, and print them.
 
     `wanted` None means all partitions. Raises ToolError.
     """

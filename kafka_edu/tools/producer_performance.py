@@ -1,8 +1,8 @@
 """Send many records and report the speed (Kafka: kafka-producer-perf-test.sh).
 
-It uses librdkafka, so it measures a broker together with that client. Our own producer is in Python
-and would be the limit. The latency is the time from the call that sends a record to the call that
-reports its acknowledgement. (Kafka: ProducerPerformance.java)
+It uses librdkafka, so it measures a broker together with that client. Our own producer is written
+in Python, and would be slower than the broker. The latency is the time from the call that sends a
+record to the call that reports its acknowledgement. (Kafka: ProducerPerformance.java)
 """
 
 import argparse

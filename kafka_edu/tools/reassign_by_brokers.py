@@ -1,7 +1,7 @@
 """Reassign partitions by requests to the brokers, as Kafka's tool does since 2.5.
 
 The controller accepts a new assignment for each partition, even during a running reassignment. It
-also lists and cancels running reassignments. No znode of its own is needed. (Kafka:
+also lists and cancels running reassignments. This needs no special znode. (Kafka:
 ReassignPartitionsCommand.scala of 2.8.2; KIP-455)
 """
 
@@ -79,7 +79,7 @@ class BrokerReassignments:
     ) -> Mapping[TopicPartition, KafkaException]:
         """Send new assignments to the controller. Return the partitions that it refused.
 
-        None in place of replicas cancels the partition's reassignment.
+        None instead of replicas cancels the partition's reassignment.
         """
         ordered = dict(sorted(wanted.items()))
         return (await self._admin.alter_partition_reassignments(ordered)).errors
@@ -180,8 +180,8 @@ class BrokerReassignments:
     ) -> None:
         """Set the throttle for the new reassignments and the running ones.
 
-        The lists of throttled replicas of their topics are written again. A broker that is down is
-        left out.
+        Write the lists of throttled replicas of their topics again. Leave out brokers that are
+        down.
         """
         if throttle.inter_broker >= 0:
             leaders: dict[TopicPartition, tuple[int, ...]] = {}
@@ -240,7 +240,7 @@ class BrokerReassignments:
     async def _configure(
         self, kind: ResourceType, name: str, values: Mapping[str, str | None]
     ) -> None:
-        """Set the configs that have a value, and delete those with None."""
+        """Set the configs that have a value, and delete the configs with None."""
         resource = ConfigResource(kind, name)
         changes = [
             AlterConfigOp(key, OpType.DELETE if value is None else OpType.SET, value)
@@ -327,7 +327,7 @@ class BrokerReassignments:
 
 
 def log_dir_words(replica: Replica, found: LogDirs | None, wanted: str) -> str:
-    """Return the text about a replica that should be in the log directory `wanted`. Pure."""
+    """Return the text about a replica that should be in the log directory `wanted`. No I/O."""
     partition = f"Partition {replica.topic}-{replica.partition}"
     match found:
         case None:

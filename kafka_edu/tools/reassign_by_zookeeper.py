@@ -52,7 +52,8 @@ _NO_BROKERS: Final = (
 class ZooKeeperReassignments:
     """One run of the tool. Its methods raise ToolError, AdminOperationError, ZkError.
 
-    `bootstrap`, the brokers' address, is needed only if log directories are named. "" means none.
+    `bootstrap`, the brokers' address, is needed only if log directories are named. "" means that
+    there is none.
     """
 
     def __init__(self, zk: KafkaZkClient, bootstrap: str) -> None:
@@ -165,8 +166,8 @@ class ZooKeeperReassignments:
 
         Return whether all replicas got into their log directories in time.
 
-        If log directories are named, they are first sent to the brokers, and again until all
-        replicas exist.
+        If log directories are named, the tool first sends them to the brokers. It sends them again
+        until all replicas exist.
         """
         if proposal.log_dirs and not self._bootstrap:
             raise command_failed(_NO_BROKERS)
@@ -274,7 +275,7 @@ class ZooKeeperReassignments:
 
 
 def log_dir_state(replica: Replica, found: LogDirs | None, wanted: str) -> tuple[str, str]:
-    """Return the state and text of a replica that should be in the log directory `wanted`. Pure."""
+    """Return state and text of a replica that should be in the log directory `wanted`. No I/O."""
     on_broker = f"Partition {replica.topic}-{replica.partition} on broker {replica.broker_id}"
     nowhere = (
         f"Partition {replica.topic}-{replica.partition} is not found in any live log dir on broker"

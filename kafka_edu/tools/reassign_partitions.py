@@ -2,7 +2,7 @@
 
 With --zookeeper it writes the wanted assignment into a znode, as Kafka's tool of 2.0 does. With
 only --bootstrap-server it sends requests to the controller, as the tool of 2.8 does, and can also
-list and cancel. (Kafka: ReassignPartitionsCommand.scala)
+list and cancel reassignments. (Kafka: ReassignPartitionsCommand.scala)
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _TOPICS_FILE: Final = (
 
 
 class ReassignPartitionsOptions:
-    """The tool's command-line options, and the rules about which options fit together."""
+    """The tool's command-line options, and the rules about which options may be combined."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -229,7 +229,7 @@ async def _by_brokers(o: ReassignPartitionsOptions, given: OptionSet) -> None:
 def main(words: Sequence[str]) -> int:
     """Run the tool and return its exit code.
 
-    After a failure it is 1. With ZooKeeper it is 0 even after a failure, as with the tool of 2.0.
+    The exit code is 1 after a failure. With ZooKeeper it is always 0, as with the tool of 2.0.
     """
     options = ReassignPartitionsOptions()
 

@@ -1,6 +1,6 @@
 """Read the JSON files of reassign-partitions.
 
-One form says which topics to move. The other says which brokers will hold each partition.
+One form lists the topics to move. The other form lists the new brokers of each partition.
 
     {"version":1,"topics":[{"topic":"web"}]}
     {"version":1,"partitions":[
@@ -44,7 +44,7 @@ class Proposal(NamedTuple):
 
     entries: list[tuple[TopicPartition, tuple[int, ...]]]
     log_dirs: dict[Replica, str]
-    """The log directory of each replica for which the file names one."""
+    """Replica → its log directory, if the file names one."""
 
     @property
     def partitions(self) -> dict[TopicPartition, tuple[int, ...]]:

@@ -1,6 +1,6 @@
 """The common part of both ways to reassign partitions (by ZooKeeper and by brokers).
 
-It has the proposed assignment, the throttles, and the printed assignments.
+It proposes assignments, defines throttles, and prints assignments.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ Assignment = Mapping[TopicPartition, tuple[int, ...]]
 
 
 class Throttle(NamedTuple):
-    """The limits of a reassignment in bytes per second. Negative: no limit."""
+    """The limits of a reassignment in bytes per second. A negative number means no limit."""
 
     inter_broker: int
     log_dirs: int

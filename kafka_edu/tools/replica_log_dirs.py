@@ -12,7 +12,7 @@ from kafka_edu.tools.tool import command_failed, java_class, text_of
 
 
 class LogDirs(NamedTuple):
-    """A replica's present log directory, and the one it is moving to. "" means none."""
+    """A replica's present log directory, and the directory to which it is moving. "" means none."""
 
     current: str = ""
     future: str = ""
@@ -21,8 +21,8 @@ class LogDirs(NamedTuple):
 async def alter_log_dirs(admin: Admin, wanted: Mapping[Replica, str]) -> set[Replica]:
     """Request each replica's move into its log directory.
 
-    Return the replicas that are there or on their way. A replica that its broker does not have yet
-    is left out. Raises ToolError for a replica that the broker refuses.
+    Return the replicas that are already there or are moving there. Leave out replicas that their
+    broker does not have yet. Raises ToolError for a replica that the broker refuses.
     """
     alive = await _alive(admin)
     moves = {

@@ -1,4 +1,4 @@
-"""Turn a user's password into the form that ZooKeeper stores, for the tool `configs`.
+"""Turn a user's password into the form that is stored in ZooKeeper, for the tool `configs`.
 
 (Kafka: ConfigCommand.preProcessScramCredentials; RFC 5802; KIP-84)
 """

@@ -79,7 +79,7 @@ def _commands_from_ps() -> Iterator[tuple[int, list[str]]]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the tool. Return 1 if there was no broker to stop, else 0."""
+    """Run the tool. Return 1 if there was no broker to stop, otherwise 0."""
     if "--help" in words:
         print(f"USAGE: {command_line('server-stop')} [server.properties]\n{PURPOSE}")
         return 0

@@ -1,8 +1,8 @@
-"""The common part of all tools: how they are called, how they fail, and what they log.
+"""The common part of all tools: calls, failures, and log lines.
 
 A tool is a function from the words of its command line to an exit code. It is also a Click command,
-but only so that `kafka-edu` finds it. `kafka_edu.tools.options` parses its words, as Kafka's tools
-do.
+but only so that `kafka-edu` can find it. `kafka_edu.tools.options` parses its words, as Kafka's
+tools do.
 """
 
 import sys

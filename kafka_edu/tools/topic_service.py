@@ -27,7 +27,9 @@ from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 class PartitionDescription(NamedTuple):
     number: int
     leader: int | None
-    """Broker id of the leader. None: there is no leader, for example before the first one."""
+    """Broker id of the leader. None if there is no leader, for example before the first
+    election.
+    """
     replicas: Sequence[int]
     isr: Sequence[int]
 
@@ -50,7 +52,7 @@ class TopicService(Protocol):
     def created(self, topic: str) -> str:
         """Return the tool's message about a created topic.
 
-        Through ZooKeeper it is the one of Kafka 2.0, through brokers the one of 2.8.
+        Through ZooKeeper it is the message of Kafka 2.0, and through brokers that of 2.8.
         """
         ...
 
@@ -94,8 +96,8 @@ class TopicService(Protocol):
     async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
         """Add partitions to a topic, so that it has `partitions` in total.
 
-        `assignment` is empty, or lists the brokers of all partitions, also of the existing ones, in
-        the form of --replica-assignment.
+        `assignment` has the form of --replica-assignment. It is empty, or lists the brokers of all
+        partitions, including the existing partitions.
         """
         ...
 

@@ -44,7 +44,7 @@ Action = Option[str]
 
 
 class TopicOptions:
-    """The tool's command-line options, and the rules about which options fit together."""
+    """The tool's command-line options, and the rules about which options may be combined."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -368,7 +368,7 @@ def _topic_filter(spec: str) -> re.Pattern[str]:
 
 
 def _or_default(size: int | None) -> int:
-    """Return the number from the command line. Without one, return DEFAULT_SIZE (KIP-464).
+    """Return the number from the command line. Return DEFAULT_SIZE if there is none (KIP-464).
 
     The brokers then use their own default.
     """

@@ -14,7 +14,7 @@ from kafka_edu.zk.zk_data import ProtocolVersion
 
 SESSION_TIMEOUT_MS: Final = 30_000
 CONNECTION_TIMEOUT_MS: Final = 30_000
-#: The protocol version of a topic's znode, which is that of 2.8's tools.
+#: The protocol version of a topic's znode. It is the same as in the tools of 2.8.
 #:
 #: Every broker can read it. A controller whose release has topic ids adds the topic's id.
 TOOL_PROTOCOL: Final[ProtocolVersion] = (2, 8)

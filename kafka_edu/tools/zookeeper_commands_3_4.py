@@ -2,7 +2,7 @@
 
 The data of a znode goes to standard output, its stat and all other text to standard error. A
 command with too few words does nothing and prints nothing. Options are recognised only as the first
-word after the command. A third word, whatever it is, sets a watch.
+word after the command. Any third word sets a watch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -145,7 +145,7 @@ def _addauth(session: ZooKeeperSession, words: Sequence[str]) -> None:
     session.add_auth(words[1], words[2] if len(words) > 2 else "")
 
 
-#: Each command, with the least number of its words (the command included) and its function.
+#: Each command, its minimum number of words (including the command itself), and its function.
 _COMMANDS: Final[Mapping[str, tuple[int, Command]]] = {
     "create": (3, _create),
     "delete": (2, _delete),

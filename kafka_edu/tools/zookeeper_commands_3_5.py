@@ -1,7 +1,7 @@
 """The commands of ZooKeeper's 3.5 shell, which ships with Kafka since 2.4.
 
 Options may stand anywhere in the line. The stat of a znode is shown only with the option -s, on
-standard output. The exit code shows a failure. (org.apache.zookeeper.cli)
+standard output. After a failure the exit code is not 0. (org.apache.zookeeper.cli)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -59,7 +59,7 @@ class Words(NamedTuple):
     """A command line, split into options and other words."""
 
     options: Mapping[str, str]
-    """The letter of each option, and its value. The value is empty for an option without one."""
+    """The letter of each option → its value. The value is empty for an option that has none."""
     paths: Sequence[str]
     """The words that are no options: a path, and the words after it."""
 
@@ -218,7 +218,7 @@ def _show(given: Words, numbers: str) -> None:
 
 
 def _asks_for_watch(name: str, given: Words, instead: str) -> bool:
-    """Return whether the command sets a watch: by its option, or by a second word as in 3.4."""
+    """Return whether the command sets a watch: with its option, or with a second word as in 3.4."""
     if len(given.paths) > 1:
         _deprecated(name, " path [watch]", instead)
     return "w" in given.options or len(given.paths) > 1
@@ -227,8 +227,8 @@ def _asks_for_watch(name: str, given: Words, instead: str) -> bool:
 class _Form(NamedTuple):
     """The form of a command, for the check of its words.
 
-    It has the options without and with a value, the least number of other words, and one required
-    option.
+    It has the options without a value, the options with a value, the minimum number of other words,
+    and the required option.
     """
 
     perform: Callable[[ZooKeeperSession, Words], None]
@@ -275,7 +275,7 @@ def only_here(words: Sequence[str]) -> bool:
 
 
 def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
-    """Carry out a command. Return 1 if it failed, else 0.
+    """Carry out a command. Return 1 if it failed, otherwise 0.
 
     Raises ToolError and NumberError, which end the shell.
     """

@@ -45,7 +45,9 @@ class PathError(ValueError):
 
 
 class Notification(NamedTuple):
-    """A notification from a watch or about the session. `path` None: about the session."""
+    """A notification from a watch or about the session. `path` is None if it is about the
+    session.
+    """
 
     state: str
     type: str
@@ -78,7 +80,7 @@ def check_path(path: str) -> str:
 
 
 def _why_no_name(part: str, at: int) -> str:
-    """Return what is wrong with one name in a path, in ZooKeeper's words. "": it is valid.
+    """Return what is wrong with one name in a path, in ZooKeeper's words. "" if the name is valid.
 
     The name `part` starts at character `at` of the path.
     """
@@ -121,7 +123,7 @@ class ZooKeeperSession:
 
     @property
     def alive(self) -> bool:
-        """Return whether the session can still be used. It is false once closed or expired."""
+        """Return whether the session can still be used. False if it is closed or expired."""
         return not self._closed and self._client.client_state is not KeeperState.AUTH_FAILED
 
     def _on_state(self, state: KazooState) -> None:
@@ -225,7 +227,7 @@ class ZooKeeperSession:
         return Stat(*self._ask(path, lambda: self._client.set_acls(path, _for_kazoo(acl), version)))
 
     def sync(self, path: str) -> None:
-        """Let later reads see all earlier writes, whichever client and server made them."""
+        """Let later reads see all earlier writes, no matter which client and server made them."""
         check_path(path)
         self._ask(path, lambda: self._client.sync(path))
 
@@ -233,7 +235,7 @@ class ZooKeeperSession:
         self._ask("", lambda: self._client.add_auth(scheme, proof))
 
     def delete_subtree(self, path: str) -> None:
-        """Delete a znode and all znodes below it, the deepest first. One request for each."""
+        """Delete a znode and all znodes below it, the deepest first. Send one request for each."""
         paths = list(self.subtree(path))
         for below in reversed(paths):
             self.delete(below)

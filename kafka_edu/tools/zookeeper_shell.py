@@ -97,7 +97,7 @@ class ZooKeeperShell:
                 return
 
     def perform(self, words: Sequence[str]) -> bool:
-        """Carry out one command. Return False after `quit`, else True.
+        """Carry out one command. Return False after `quit`, otherwise True.
 
         Raises ToolError for errors that end the shell.
         """
@@ -183,8 +183,8 @@ def _options(words: Sequence[str]) -> tuple[str, list[str]] | None:
 def main(words: Sequence[str]) -> int:
     """Run the shell and return its exit code.
 
-    It is 1 if no server address is given, as with Kafka's script. Otherwise it is ZooKeeperMain's
-    code.
+    It is 1 if no server address is given, as with Kafka's script. Otherwise the code is the same as
+    ZooKeeperMain's.
     """
     if "--help" in words:
         print(f"{PURPOSE}\n{USAGE}")

@@ -1,4 +1,4 @@
-"""Texts that ZooKeeper's 3.4 and 3.5 shells share: stats, access lists, refusals, quotas."""
+"""Texts that the shells of ZooKeeper 3.4 and 3.5 share: stats, access lists, errors, quotas."""
 
 import sys
 from collections.abc import Sequence

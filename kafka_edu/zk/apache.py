@@ -6,8 +6,8 @@ number, and each zoo.cfg has one `server.N` line for every server. The superviso
 as a process.
 
 The class path has only the jars that ZooKeeper needs, and no jar for logging. With log4j, a start
-on two cores takes 2 s instead of 1 s, and the server needs 50 MB of memory instead of 28 MB. Use
-`with_log=True` to add logging and find out why a server does not start.
+on two cores takes 2 s instead of 1 s, and the server needs 50 MB of memory instead of 28 MB. If a
+server does not start, use `with_log=True` to add logging and find the reason.
 """
 
 import contextlib
@@ -223,7 +223,7 @@ def is_ready(host: str, port: int) -> bool:
 
 
 class ApacheZooKeeper:
-    """One Apache ZooKeeper process on the loopback address. Its data stay in `data_dir` when the
+    """One Apache ZooKeeper process on the loopback address. Its data stays in `data_dir` when the
     process is stopped and started again.
     """
 

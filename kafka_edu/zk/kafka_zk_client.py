@@ -60,9 +60,7 @@ MAX_PRODUCER_ID: Final = (1 << 63) - 1
 
 
 class UpdateLeaderAndIsrResult(NamedTuple):
-    """The result for each partition in a batch of state updates (Kafka:
-    UpdateLeaderAndIsrResult).
-    """
+    """The results of a batch of state updates, by partition (Kafka: UpdateLeaderAndIsrResult)."""
 
     finished: dict[TopicPartition, LeaderAndIsr]
     """The states that were written. Each has the new version of its znode."""
@@ -150,10 +148,10 @@ class KafkaZkClient:
         epoch.
 
         The znode may be left from an earlier session of this same client. Then it is deleted and
-        created again (KAFKA-7165). If it belongs to another session, this method waits up to
-        `wait_ms` for its end, and then raises ZkError(NODE_EXISTS). Kafka raises the error at once.
-        The wait helps a broker that was killed and started again: its old session lives until the
-        session time-out.
+        created again (KAFKA-7165). If the znode belongs to another session, this method waits up to
+        `wait_ms` for the end of that session, and then raises ZkError(NODE_EXISTS). Kafka raises
+        the error at once. The wait helps a broker that was killed and started again, because its
+        old session lives until the session time-out.
         """
         path = BrokerIdZNode.path(broker.id)
         deadline = self._time.hi_res_clock_ms() + wait_ms
@@ -308,7 +306,7 @@ class KafkaZkClient:
         """Create the ephemeral /controller and set /controller_epoch in one multi: both or neither.
 
         It succeeds only if /controller_epoch has `version` and /controller does not exist. Return
-        None for success, or else NODE_EXISTS or BAD_VERSION.
+        None for success, otherwise NODE_EXISTS or BAD_VERSION.
         """
         ops = (
             CreateOp(
@@ -487,7 +485,7 @@ class KafkaZkClient:
 
         All partitions together take three rounds of requests. NODE_EXISTS means that somebody else
         has created the state. NO_NODE means that the topic no longer exists. The first two rounds
-        create the znodes above the states. Those may exist already.
+        create the znodes above the states, if they do not exist.
         """
         topics = sorted({tp.topic for tp in states})
         await self._requests.fenced(

@@ -5,9 +5,9 @@ handlers for threads, gevent and eventlet. This handler is for asyncio.
 
 kazoo's thread puts each answer, watch event and session change into one queue, so the loop gets
 them in the order in which kazoo read them. The thread wakes the loop when there is nothing more to
-read. So all answers that have arrived reach the loop in one step. This saves more than the cost of
-waking the loop: a leader that gets a thousand changed ISRs in one step wakes its waiting fetches
-only once.
+read. So all answers that have arrived reach the loop in one step. This saves more than only
+wake-ups of the loop. For example, a leader that gets a thousand changed ISRs in one step wakes its
+waiting fetches only once.
 
 On the way from a broker's death to the new leader, `LoopHandler` passes the watch event to the
 loop. The next step is `KazooZkClient._notify` (kazoo_zk_client.py).
@@ -53,16 +53,16 @@ class Result:
         self._enter(self._complete)
 
     def get(self) -> object:
-        """Return the answer, or raise the request's exception. Only kazoo's own callbacks call this
-        method.
+        """Return the answer, or raise the request's exception. Only callbacks of kazoo itself call
+        this method.
         """
         if self.exception is not None:
             raise self.exception
         return self.value
 
     def rawlink(self, callback: "Callable[[Result], None]") -> None:
-        """Add a function that is called with the result. It is never too late to add it, because
-        `_complete` runs in a later turn of the loop.
+        """Add a function that is called with the result. It can be added at any time after the
+        request, because `_complete` runs in a later turn of the loop.
         """
         self._callbacks.append(callback)
 
@@ -174,7 +174,8 @@ class LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo ha
         _: Sequence[HasFileno],
         timeout: float | None = None,
     ) -> tuple[list[HasFileno], list[HasFileno], list[HasFileno]]:
-        """Wait until a file is ready. Before the wait, wake the loop for everything that was read.
+        """Wait until a file is ready. Before the wait, wake the loop for all answers and events
+        that were read.
 
         kazoo calls this method four times for each request. kazoo's own version is slower, because
         it opens and closes an epoll object in each call.

@@ -122,8 +122,8 @@ class _Watches:
 
 
 class KazooZkClient:
-    """Implements ZkClient with a kazoo client. It must be used on the loop that called `start`, and
-    its callbacks run there.
+    """Implements ZkClient with a kazoo client. Use it only on the event loop that called `start`.
+    Its callbacks also run there.
     """
 
     def __init__(self, connect_string: str, session_timeout_ms: int) -> None:
@@ -375,7 +375,8 @@ class KazooZkClient:
 
     def _op_result(self, op: Op, answer: object) -> OpResult:
         """Return the result of one op of a multi, or raise its ZkError. If the multi failed, kazoo
-        gives an exception for every op. Its code is 0 for each op before the one that failed.
+        returns an exception for every op. For each op before the failed op, the code of this
+        exception is 0.
         """
         match op, answer:
             case _, ZookeeperError():
@@ -489,9 +490,9 @@ class KazooZkClient:
 def _shuffled(hosts: str) -> str:
     """Return the servers in random order (Java: StaticHostProvider).
 
-    kazoo tries the servers in this order, again and again in a circle. So the server whose
-    connection was lost is tried last. That server may hang but still accept connections, and
-    waiting for it could use up the time-out of the session.
+    kazoo tries the servers in this order, again and again in a circle. So it tries the server of
+    the lost connection last. That server may hang but still accept connections. To wait for it
+    could use up the time-out of the session.
     """
     servers = hosts.split(",")
     random.shuffle(servers)

@@ -28,14 +28,13 @@
         the thousand producer ids that were reserved last
 
 The JSON is byte for byte the same as Kafka's. It has no spaces. If `inter.broker.protocol.version`
-is 2.4 or later, the members stand in the order in which Kafka 2.8.2 writes them. Below 2.4 the
-order is that of Kafka 2.0.1. Both orders are recorded in tests/golden/zk. Only the order of
-*partitions* differs from Kafka: there it is the order of a Scala hash map, and here partitions are
-sorted by number.
+is 2.4 or later, the JSON members have the order of Kafka 2.8.2. Below 2.4 they have the order of
+Kafka 2.0.1. Both orders are recorded in tests/golden/zk. Only the order of *partitions* differs
+from Kafka: there it is the order of a Scala hash map, and here partitions are sorted by number.
 
 Reading accepts the members in any order, and ignores unknown members. `decode` never raises an
-exception, because people may write any data into a znode by hand. Data that are not Kafka's JSON
-are decoded as None or as an empty value.
+exception, because people may write any data into a znode by hand. Data that is not Kafka's JSON is
+decoded as None or as an empty value.
 """
 
 import json
@@ -172,8 +171,8 @@ class BrokerIdZNode:
         """Return the broker in `data`. Versions 1 to 5 of the JSON are accepted. `epoch` is the
         broker's epoch.
 
-        Version 1 has only `host` and `port`. Versions 2 and 3 do not say which security protocol a
-        listener uses, so the listener's name is taken as its protocol.
+        Version 1 has only `host` and `port`. Versions 2 and 3 do not contain the security protocol
+        of a listener, so the listener's name is used as its protocol.
         """
         fields = decode_object(data)
         protocols = fields.get("listener_security_protocol_map")
@@ -385,7 +384,7 @@ class IsrChangeNotificationZNode(_PartitionListZNode):
     """The znodes /isr_change_notification/isr_change_0000000000 and so on. They are persistent and
     sequential.
 
-    The controller deletes a notification when it has read it.
+    The controller deletes each notification after reading it.
     """
 
     PARENT: Final = "/isr_change_notification"

@@ -9,8 +9,8 @@ controller's writes (Kafka: the lower half of KafkaZkClient.scala).
   take 1 s one by one, and 100 ms with 10 requests at a time. `bench zk-pipeline` draws the curve.
 - After a lost connection, a request waits until the session is connected again, and is then sent
   again (Kafka: retryRequestUntilConnected). ZooKeeper may have performed the first attempt already.
-  Each method says how it recognises this. If the session has expired, the request is not sent
-  again, and the caller gets ZkError(SESSION_EXPIRED).
+  Each method's docstring says how the method recognises this. If the session has expired, the
+  request is not sent again, and the caller gets ZkError(SESSION_EXPIRED).
 - Every write of the controller is a multi that also checks the version of /controller_epoch. So a
   broker that is no longer the controller, but does not know it yet, can change nothing. It gets
   ControllerMovedError (spec C8; Kafka from 2.2).
@@ -287,7 +287,7 @@ class ZkRequests:
         )
 
     async def delete(self, path: str) -> None:
-        """Delete a znode. If the znode does not exist, that is no error."""
+        """Delete a znode. Do nothing if the znode does not exist."""
         try:
             await self._send(lambda: self._zk.delete(path))
         except ZkError as error:

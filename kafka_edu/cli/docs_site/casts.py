@@ -30,7 +30,7 @@ PART_HEADING: Final = "\n### "
 AT_ONCE: Final = 4
 """How many films are made at the same time.
 
-Making a film waits half of its time, so four films keep two cores busy.
+A process that makes a film waits half of the time, so four films keep two cores busy.
 """
 _CHAPTER: Final = re.compile(r"chapters/ch(?P<number>\d\d)_\w+/(?P<page>\w+)\.md")
 _MARK: Final = re.compile(r"<!--\s*(?:exact|range):\s*(?P<name>[a-z][a-z0-9_]*)[^>]*-->")

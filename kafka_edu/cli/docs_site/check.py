@@ -38,7 +38,8 @@ def broken_links(site: Path) -> list[str]:
     problems = set()
     for path, page in pages.items():
         name = path.relative_to(site.resolve()).as_posix()
-        if name == "404.html":  # its addresses begin at the root, because it stands for any page
+        # Links in this page begin at the root, because it is shown for any missing address.
+        if name == "404.html":
             continue
         for address, fetched in page.links:
             reason = _problem(path, address, fetched, pages)

@@ -1,6 +1,6 @@
 """Split a page into prose and code, and indent its lists in the way that MkDocs needs.
 
-Our pages follow CommonMark: the content of a list item is indented as far as the item's text.
+Our pages follow CommonMark: the content of a list item has the same indent as the item's text.
 MkDocs needs indents of four spaces for each level, and an empty line before a list.
 """
 
@@ -20,8 +20,8 @@ _STEP: Final = 4
 def parts_of(text: str) -> Iterator[tuple[bool, str]]:
     """Yield the parts of a page as pairs (whether the part is code, its text).
 
-    Headings count as code, because links and comments stay unchanged in both. After the marks ```
-    of a code block only the language is kept. Our pages also write there how CI runs the block.
+    Headings count as code, because links and comments stay unchanged in both. After the opening ```
+    of a code block, only the language is kept. Our pages also write there how CI runs the block.
     """
     for is_code, lines in groupby(_lines(text), key=itemgetter(0)):
         yield is_code, "".join(line for _, line in lines)
@@ -29,7 +29,7 @@ def parts_of(text: str) -> Iterator[tuple[bool, str]]:
 
 def _lines(text: str) -> Iterator[tuple[bool, str]]:
     """Yield each line as a pair (whether it is code, the line with its new indentation)."""
-    columns: list[int] = []  # where the text of the items begins that this line lies in
+    columns: list[int] = []  # for each item around this line, the column where its text begins
     fence, fence_indent = "", 0
     empty_before, code_before = True, False
     for whole in text.splitlines():

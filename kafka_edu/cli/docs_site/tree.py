@@ -4,7 +4,8 @@ import posixpath
 from pathlib import Path
 from typing import Final
 
-#: Patterns of the pages that belong to the site. Pages that these pages link to belong to it too.
+#: Patterns of the pages that belong to the site. If these pages link to other pages, those belong
+#: to the site too.
 PAGES: Final = (
     "README.md",
     "CONTRIBUTING.md",
@@ -48,7 +49,7 @@ class Tree:
     def pages(self) -> list[str]:
         """Return the sorted paths of the pages that match PAGES.
 
-        No other page needs to link to them.
+        They belong to the site even if no other page links to them.
         """
         found = {
             path.relative_to(self.root).as_posix()

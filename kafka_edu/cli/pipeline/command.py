@@ -32,7 +32,7 @@ _MOST_REPLICAS: Final = 3
 #: Each shuffle partition keeps its own state for windows and sessions. Two are enough for one
 #: machine.
 SHUFFLE_PARTITIONS: Final = "2"
-#: When this share of the lines has been read, --screenshot draws the view.
+#: --screenshot draws the view when this share of the lines has been read.
 PICTURE_AT: Final = 0.75
 
 
@@ -306,7 +306,7 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
 def _result_topic(settings: "PipelineSettings", *, goes_on: bool) -> None:
     """Create the result topic. Raises TopicNotFilled if an earlier run has written to it.
 
-    If the run goes on from an earlier one (`goes_on`), the topic may hold records.
+    If this run continues an earlier run (`goes_on`), the topic may contain records.
     """
     from kafka_edu.spark.log_topic import brokers_up, records_in_topic
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic

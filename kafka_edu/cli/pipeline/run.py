@@ -52,15 +52,15 @@ class Run(NamedTuple):
     lines: int
     seed: int
     rate: int | None
-    """Lines a second that the producer sends. None to write as fast as it goes."""
+    """Lines a second that the producer sends. None means as fast as possible."""
 
 
 def stream_rate(lines: int) -> int:
     """Return the rate of a stream without --rate, in lines a second.
 
-    A small log covers as much of its own time as one of 100,000 lines. If it were written faster,
-    its own time would pass so fast that the partitions, which Spark asks one after another, would
-    be too far apart in this time.
+    A small log covers as much of its own time as a log of 100,000 lines. Spark reads the partitions
+    one after another. If a small log were written faster, its own time would pass so fast that the
+    partitions would be too far apart in this time.
     """
     return max(1, min(_HIGHEST_RATE, lines // _SHORTEST_S))
 

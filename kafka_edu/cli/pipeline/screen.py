@@ -23,7 +23,7 @@ from kafka_edu.spark.pipeline_view import Lag, PipelineView, QueryState, WindowR
 BARS: Final = " ▁▂▃▄▅▆▇█"
 _FULL: Final = "█"
 _PARTS: Final = " ▏▎▍▌▋▊▉"
-#: From this terminal width on (in characters), the windows are shown beside the queries.
+#: From this terminal width on (in characters), the windows are shown next to the queries.
 WIDE: Final = 110
 _REDRAW_EVERY_S: Final = 0.25
 _LINE_EVERY_S: Final = 2.0

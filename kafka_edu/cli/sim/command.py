@@ -31,7 +31,7 @@ from kafka_edu.trace.event import Envelope
 
 SHIPPED: Final = ("replication", "controller", "groups", "transactions", "cleaner")
 MOST_STORY_LINES: Final = 20
-"""How many lines of what happened a shrunk file has at most."""
+"""The maximum number of lines in a shrunk file that tell what happened."""
 MOST_SHOWN: Final = 10
 
 _plant_option: Final = click.option(
@@ -46,7 +46,9 @@ _seed_option: Final = click.option(
 
 
 def load(name: str) -> Scenario:
-    """Return the scenario of a file, or one that comes with kafka-edu. Raises ClickException."""
+    """Return the scenario in a file, or a scenario of kafka-edu by its name. Raises
+    ClickException.
+    """
     try:
         if name in SHIPPED and not Path(name).exists():
             file = resources.files("kafka_edu.sim") / "scenarios" / f"{name}.sim"
@@ -62,13 +64,13 @@ def _check_plant(plant: str) -> None:
 
 
 def _seed_of(scenario: Scenario, given: int | None) -> int:
-    """Return the seed to play: the given one, else the file's own, else 1."""
+    """Return the seed to play: the given seed, or the file's own seed, or 1."""
     chosen = scenario.seed if given is None else given
     return 1 if chosen is None else chosen
 
 
 class Story:
-    """Collects the events of a run as lines in the words of transcripts, with their times."""
+    """Collects the events of a run as lines of text with their times, as in transcripts."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -87,7 +89,7 @@ def play_and_tell(scenario: Scenario, seed: int, plant: str) -> tuple[ScenarioRe
         if plant:
             stack.enter_context(planted(plant))
         story.run = ScenarioRun(scenario, seed, on_fact=story.tell)
-        logging.disable(logging.CRITICAL)  # brokers log what the faults do to them
+        logging.disable(logging.CRITICAL)  # brokers log the consequences of the faults
         try:
             return story.run.play(), story.lines
         finally:
@@ -325,7 +327,9 @@ def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | No
 
 
 def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:
-    """Return a failing run as a file: what is wrong, the commands, and `lines`: what happened."""
+    """Return a failing run as the text of a file: the broken rule, the commands, and the events
+    (`lines`).
+    """
     scenario, result, _ = shrunk
     why = next(str(violation) for violation in result.violations if violation.rule == rule)
     about = (f"This run breaks the rule: {why}", *((f"Planted: {plant}",) if plant else ()))
@@ -340,7 +344,7 @@ def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:
 
 
 def python_version() -> str:
-    """Return the minor version, such as 3.11: a digest belongs to it."""
+    """Return Python's minor version, such as 3.11. A digest is valid only for one such version."""
     major, minor, _ = platform.python_version_tuple()
     return f"{major}.{minor}"
 

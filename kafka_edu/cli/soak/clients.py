@@ -1,7 +1,7 @@
 """The soak's two unmodified clients: a producer, and a consumer in a group. Both use librdkafka.
-They are not ours, because the truth must not come from the code that is tested.
+They do not belong to this project, because the tested code must not judge itself.
 
-Every record carries its number. Two bytes of memory per record are enough to know which records
+Every record contains its number. Two bytes of memory per record are enough to know which records
 were acked and which were read, so an hour at 500 records/s costs 4 MB. librdkafka writes a log line
 if a broker did not answer in time ("Timed out 56 in-flight …"). Both clients keep these lines.
 """
@@ -142,7 +142,7 @@ class SoakConsumer:
         self.read_again = 0
         """Number of records that were read again.
 
-        They were sent twice, or the consumer went back.
+        They were sent twice, or the consumer went back to an earlier offset.
         """
         self.assignments = 0
         self._stop = threading.Event()
@@ -188,7 +188,7 @@ class SoakConsumer:
             time.sleep(_POLL_S)
         while time.monotonic() < end and acked.missing_in(
             self.read
-        ):  # more were read than acked: it matters which ones
+        ):  # more records were read than acked, so their numbers must be compared
             time.sleep(_POLL_S)
         self._stop.set()
         self._thread.join()

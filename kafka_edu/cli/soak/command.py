@@ -27,7 +27,7 @@ LEAST_PART_S: Final = 1.0
 
 
 def _state_of(state_file: Path | None, resume: bool) -> SoakState:
-    """Return the results so far if the soak is resumed, else an empty state.
+    """Return the results so far if the soak is resumed, otherwise an empty state.
 
     Raises click.ClickException if the state file cannot be used.
     """
@@ -45,7 +45,7 @@ def _state_of(state_file: Path | None, resume: bool) -> SoakState:
 def run(
     minutes: float, plan: Plan, state: SoakState, state_file: Path | None, console: Console
 ) -> bool:
-    """Run one more part, for what is left of `minutes`. Return False if Ctrl-C ended it."""
+    """Run another part, for the remaining time of `minutes`. Return False if Ctrl-C ended it."""
     left_s = minutes * 60 - state.seconds
     if left_s < LEAST_PART_S:
         return True

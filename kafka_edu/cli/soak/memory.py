@@ -18,7 +18,7 @@ FLAT_GROWTH_PERCENT: Final = 3.0
 SHOWS_FROM_S: Final = 600.0
 SAMPLE_EVERY_S: Final = 1.0
 KEPT_SAMPLES: Final = 120
-"""The most samples of one process that are kept in the state file.
+"""The maximum number of samples of one process in the state file.
 
 They are evenly spread in time.
 """
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 
 
 class Life(NamedTuple):
-    """One broker process from its start to its end, as far as the soak has seen it."""
+    """The samples of one broker process, from its start to its end."""
 
     broker: int
     pid: int
@@ -55,7 +55,7 @@ class Trend(NamedTuple):
     median_last_third_mb: float
     highest_mb: float
     growth_percent: float
-    """How much higher the median of the last third is than that of the second third, in percent."""
+    """The growth of the median from the second third to the last third, in percent."""
     slope_mb_per_hour: float
     """Slope of a least-squares line through the last two thirds of the samples."""
     file_handles_second_third: float
@@ -103,7 +103,7 @@ def _slope(samples: Sequence[Sample]) -> float:
 def thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     """Return at most KEPT_SAMPLES of the samples, evenly spread.
 
-    The last one is always included.
+    The last sample is always included.
     """
     step = max(-(-len(samples) // KEPT_SAMPLES), 1)
     return tuple(samples[::-1][::step][::-1])

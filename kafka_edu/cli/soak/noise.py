@@ -2,8 +2,9 @@
 
 `python -m kafka_edu.cli.soak.noise FILE BYTES`. This process works like `dd oflag=dsync`: it writes
 blocks over the same file of limited size again and again, and forces each block to the disk. It
-writes at most 50 MB/s, so that an hour does not wear out the disk. It prints its longest fsync as
-lines of JSON, which shows how busy the disk was. It removes the file when it is stopped.
+writes at most 50 MB/s, so that an hour does not wear out the disk. It prints the time of its
+longest fsync as lines of JSON. This shows how busy the disk was. The process removes the file when
+it is stopped.
 """
 
 import json
@@ -50,7 +51,8 @@ def _stop(signum: int, frame: object) -> NoReturn:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the soak stops us when it has what it wants
+    # At Ctrl-C, the soak stops this process when it has all results.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     path, most_bytes = sys.argv[1:]
     try:
         busy_disk(path, int(most_bytes))

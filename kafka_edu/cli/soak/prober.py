@@ -4,7 +4,8 @@ It runs in a thread with its own event loop. It has several connections to each 
 connection sends bursts of up to 64 requests of all kinds, without waiting for answers within a
 burst.
 
-Our own clients do not serve here: they send no such bursts, and they resend by themselves.
+Our own clients cannot be used here, because they send no such bursts, and they resend requests by
+themselves.
 """
 
 import asyncio

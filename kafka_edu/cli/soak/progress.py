@@ -1,4 +1,4 @@
-"""Show the progress of a long command: a moving line on a terminal, else one line a minute."""
+"""Show the progress of a long command: a moving line on a terminal, otherwise one line a minute."""
 
 import time
 from typing import Final

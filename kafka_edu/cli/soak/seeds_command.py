@@ -45,7 +45,7 @@ def show_failure(result: SeedResult, console: Console) -> None:
 
 
 def report_of(results: list[SeedResult], seconds: float) -> Report:
-    """Return the report that sums up the results of all seeds."""
+    """Return the report with a summary of all seeds."""
     report = Report("soak seeds")
     failed = [result.seed for result in results if not result.holds]
     report.figure("seeds tried", len(results))
@@ -124,7 +124,7 @@ def seeds(
     with Progress(console) as progress:
         logging.disable(
             logging.CRITICAL
-        )  # brokers log what the faults of a seed do to them: `--seed` shows it
+        )  # brokers log the consequences of a seed's faults: `--seed` shows them
         try:
             for number in wanted:
                 if number in done:
@@ -133,7 +133,7 @@ def seeds(
                 progress.show(f"seed {number}: {len(done)} tried, {failed} failed")
                 result = play(number)
                 if result.holds:
-                    result = result._replace(acts=())  # replaying the seed gives its story again
+                    result = result._replace(acts=())  # a replay of the seed tells its story again
                 else:
                     show_failure(result, console)
                 done[number] = result

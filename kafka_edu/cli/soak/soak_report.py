@@ -15,7 +15,7 @@ LONGEST_SHOWN: Final = 5
 
 
 def report_of(state: SoakState) -> Report:
-    """Return the report that sums up all parts of the soak."""
+    """Return the report with a summary of all parts of the soak."""
     report, parts = Report("soak"), state.parts
     report.figure("minutes", round(state.seconds / 60, 2))
     report.figure("parts", len(parts))

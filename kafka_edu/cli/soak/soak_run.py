@@ -1,9 +1,9 @@
-"""Run one part of a soak: start a cluster and clients, kill and pause brokers, note the results.
+"""Run one part of a soak: start a cluster and clients, kill and pause brokers, store the results.
 
-The set-up repeats that of a machine on which requests were once left without an answer: three
-brokers, 56 partitions, a producer with acks=all, a consumer of a group, many requests in flight,
-and a busy disk. Three subscribers read the trace, and one of them changes its level. Brokers are
-killed and paused for longer than their session.
+The set-up is the same as on a machine where requests once got no answer: three brokers, 56
+partitions, a producer with acks=all, a consumer of a group, many requests in flight, and a busy
+disk. Three subscribers read the trace, and one of them changes its level. Brokers are killed and
+paused for longer than their session.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ PROBE_PARTITIONS: Final = 2
 OFFSETS_PARTITIONS: Final = 50
 """Partitions of `__consumer_offsets`.
 
-With those of the other topics, the cluster has 56 partitions.
+Together with the partitions of the other topics, the cluster has 56 partitions.
 """
 GROUP: Final = "soak"
 AWAY_S: Final = 8.0
@@ -62,7 +62,7 @@ class Plan(NamedTuple):
     cpu_hogs: int
     seed: int
     grace_s: float
-    """For how many seconds after a probe's time-out an answer is still accepted."""
+    """An answer is still accepted this many seconds after a probe's time-out."""
     props: Mapping[str, str]
     """Settings of every broker, in addition to those that the soak always sets."""
 
@@ -235,7 +235,7 @@ class SoakPart:
             }:
                 woken_ms = now_ms() - (time.time() * 1000 - wall_ms)
                 if self._pauses.within(broker, woken_ms - stalled_ms, woken_ms) > 0:
-                    return  # this stall is a pause that we made
+                    return  # this stall is a pause that the soak has made
                 part.loop_stalls += 1
                 longest = [*part.longest_stalls, line]
                 longest.sort(key=lambda stall: -int(str(stall.get("stalled_ms", 0))))
@@ -245,7 +245,7 @@ class SoakPart:
                 part.broker_stuck_events = [*part.broker_stuck_events, line][:TROUBLES_KEPT]
             case {"event": str(name)}:
                 part.troubles = {**part.troubles, name: part.troubles.get(name, 0) + 1}
-                if name != "SessionLost":  # sessions are lost on purpose, by the pauses
+                if name != "SessionLost":  # the pauses make sessions expire on purpose
                     part.trouble_events = [*part.trouble_events, line][:TROUBLES_KEPT]
 
     def _on_disk(self, line: dict[str, object]) -> None:
@@ -311,7 +311,7 @@ class SoakPart:
         self._tell(f"{CHURN_TOPICS} topics are created and deleted")
         tick("creating and deleting topics")
         wanted = [NewTopic(name, 2, BROKERS) for name in names]
-        # An error does not matter, nor a time-out. What matters is that the brokers had the work.
+        # Errors and time-outs are ignored, because the purpose is only to give work to the brokers.
         with Admin({"bootstrap.servers": self._cluster.bootstrap_servers}) as admin:
             admin.create_topics(wanted, timeout_ms=_CHURN_MS)
             self._stay(1.0, "creating and deleting topics", tick)

@@ -12,7 +12,9 @@ from typing import Final
 
 VERSION: Final = 1
 TROUBLES_KEPT: Final = 50
-"""The most events that are kept for each kind of trouble. The counts include the other events."""
+"""The maximum number of events that are kept for each kind of trouble. The counts include all
+events.
+"""
 
 
 class SoakStateError(Exception):
@@ -77,7 +79,7 @@ class Part:
     samples: list[list[list[float]]] = field(default_factory=list)
     """The samples of each trend. A sample is [seconds, RssAnon in MB, open files]."""
     failed: str = ""
-    """Why the part ended early. Empty if it did not, or if Ctrl-C ended it."""
+    """Why the part ended early. Empty if it did not end early, or if Ctrl-C ended it."""
 
 
 @dataclass

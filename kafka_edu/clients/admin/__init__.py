@@ -2,13 +2,13 @@
 
 Kafka: Admin.java; AdminClient.scala of 2.0.
 
-`admin` is the client for programs, with `admin_core` (it decides), `admin_metadata`, `admin_config`
-and the calls in `topic_calls`, `config_calls`, `partition_calls`, `log_dir_calls`, `group_calls`
-and `cluster_calls`. docs/admin.md is its page.
+`admin` is the client for programs. Its decisions are in `admin_core`, `admin_metadata` and
+`admin_config`. Its calls are in `topic_calls`, `config_calls`, `partition_calls`, `log_dir_calls`,
+`group_calls` and `cluster_calls`. docs/admin.md describes it.
 
-`first_contact` opens a client and finds out soon if no broker can be reached. `new_topic` creates a
-topic even if there is no controller at the moment. An error is a ClientException. All modules use
-Kafka's own messages and print nothing.
+`first_contact` opens a client, and fails soon if no broker can be reached. `new_topic` creates a
+topic even if there is no controller at the moment. Errors are ClientExceptions. All modules use
+Kafka's own texts for errors, and print nothing.
 """
 
 
@@ -23,7 +23,7 @@ class BootstrapAddressError(ValueError):
 def parse_addresses(servers: str) -> list[tuple[str, int]]:
     """Split `host:port,host:port` into pairs (host, port).
 
-    Raises BootstrapAddressError, with the same message as Kafka, if a part has another form.
+    Raises BootstrapAddressError, with the same message as Kafka, if a part is not host:port.
     """
     addresses = []
     for server in servers.split(","):

@@ -7,8 +7,8 @@
             print(name)
 
 A call about several items returns `Results`: each item has its own result or its own error. A call
-about one thing returns its result or raises its error. The event loop runs the core when a response
-comes, or when time is over. Several tasks may use one client.
+about one item returns its result or raises its error. The event loop runs the core when a response
+arrives or a time limit is reached. Several tasks may use one client.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ V = TypeVar("V")
 
 
 class AdminStateException(ClientException):
-    """The admin client cannot do this in its present state."""
+    """The admin client is in a state in which it cannot do this."""
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(Errors.INVALID_REQUEST, message, advice)
@@ -103,11 +103,11 @@ def already_closed() -> AdminStateException:
 
 
 class Admin:
-    """Asks the brokers of a Kafka cluster, and lets them change it. One event loop uses it.
+    """Sends requests to a Kafka cluster, to read its state or to change it. One event loop uses it.
 
-    `config` has Kafka's keys: docs/admin.md lists them. The other arguments are for the simulator
-    and for tests: the network, the clock, the events and the random numbers. Each call takes at
-    most `timeout_ms`, or default.api.timeout.ms.
+    `config` has Kafka's keys: docs/admin.md lists them. The simulator and tests use the other
+    arguments: the network, the clock, the tracer and the random numbers. Each call takes at most
+    `timeout_ms`, or default.api.timeout.ms.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Admin:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections. Calls that are running end with AdminStateException."""
+        """Close the connections. Running calls end with AdminStateException."""
         if self._closed:
             return
         self._closed = True
@@ -172,7 +172,7 @@ class Admin:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Run the core once, perform its effects, and set the timer for the next time."""
+        """Run the core once, perform its effects, and set the timer for the next run."""
         self._scheduled = False
         if self._closed or self._loop is None:
             return
@@ -180,7 +180,7 @@ class Admin:
         try:
             self._core.run(now)
             self._shell.perform()
-        except Exception as bug:  # nothing may wait for what cannot come any more
+        except Exception as bug:  # after a bug, no call may wait for ever
             self._bug = bug
             self._end_waiting()
             raise
@@ -211,7 +211,7 @@ class Admin:
     async def ask(self, call: AdminCall[K, V], timeout_ms: float | None = None) -> Results[K, V]:
         """Start a call in the core, and wait until each item has its result or its error.
 
-        All other methods use it. A program may give it a call of its own, for example one that goes
+        All other methods use this method. A program may also pass its own call, for example a call
         to a certain broker.
         """
         self._check_usable()
@@ -237,13 +237,13 @@ class Admin:
         return found[0]
 
     async def describe_cluster(self, *, timeout_ms: float | None = None) -> ClusterDescription:
-        """Return the brokers that are alive, and the controller."""
+        """Return the live brokers and the controller."""
         return (await self.ask(describe_cluster(), timeout_ms))[CLUSTER]
 
     async def describe_api_versions(
         self, brokers: Collection[int], *, timeout_ms: float | None = None
     ) -> Results[int, Mapping[int, tuple[int, int]]]:
-        """Return the APIs of each broker: the key of each, and its oldest and newest version."""
+        """Return the APIs of each broker: their keys, and the oldest and newest version of each."""
         return await self.ask(describe_api_versions(brokers), timeout_ms)
 
     async def list_topics(
@@ -265,7 +265,9 @@ class Admin:
         validate_only: bool = False,
         timeout_ms: float | None = None,
     ) -> Results[str, CreatedTopic]:
-        """Let the controller create topics. With `validate_only`, it only checks them."""
+        """Let the controller create topics. With `validate_only`, the controller only checks
+        them.
+        """
         return await self.ask(create_topics(topics, validate_only), timeout_ms)
 
     async def delete_topics(
@@ -292,7 +294,7 @@ class Admin:
         include_documentation: bool = False,
         timeout_ms: float | None = None,
     ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
-        """Return the configs of topics and brokers, by name."""
+        """Return the configs of each topic or broker: name → config."""
         call = describe_configs(resources, include_synonyms, include_documentation)
         return await self.ask(call, timeout_ms)
 
@@ -303,7 +305,9 @@ class Admin:
         validate_only: bool = False,
         timeout_ms: float | None = None,
     ) -> Results[ConfigResource, None]:
-        """Replace all configs of each resource. Those that are not given go back to the default."""
+        """Replace all configs of each resource. Configs that are not given return to their
+        defaults.
+        """
         return await self.ask(alter_configs(configs, validate_only), timeout_ms)
 
     async def incremental_alter_configs(
@@ -313,7 +317,7 @@ class Admin:
         validate_only: bool = False,
         timeout_ms: float | None = None,
     ) -> Results[ConfigResource, None]:
-        """Change single configs, and leave the others. It needs brokers of 2.3 or newer."""
+        """Change single configs, and keep the others. Needs brokers of 2.3 or newer."""
         return await self.ask(incremental_alter_configs(changes, validate_only), timeout_ms)
 
     async def list_offsets(
@@ -323,13 +327,18 @@ class Admin:
         read_committed: bool = False,
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, FoundOffset]:
-        """Return the offset of each partition for a time in ms, or EARLIEST or LATEST."""
+        """Return an offset of each partition. It is chosen by a time in ms, or by EARLIEST or
+        LATEST.
+        """
         return await self.ask(list_offsets(partitions, read_committed), timeout_ms)
 
     async def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> Results[TopicPartition, int]:
-        """Delete the records before an offset; -1: all. Return each partition's low watermark."""
+        """Delete the records before an offset (-1: all records).
+
+        Return each partition's low watermark.
+        """
         return await self.ask(delete_records(before), timeout_ms)
 
     async def elect_leaders(
@@ -339,7 +348,9 @@ class Admin:
         *,
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, None]:
-        """Let the controller elect leaders; None: for all partitions. Brokers of 2.2 or newer."""
+        """Let the controller elect leaders. None means all partitions. Needs brokers of 2.2 or
+        newer.
+        """
         return (await self.ask(elect_leaders(election_type, partitions), timeout_ms))[CLUSTER]
 
     async def alter_partition_reassignments(
@@ -348,7 +359,7 @@ class Admin:
         *,
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, None]:
-        """Move partitions to these brokers; None cancels the move. Brokers of 2.4 or newer."""
+        """Move partitions to these brokers. None cancels a move. Needs brokers of 2.4 or newer."""
         return await self.ask(alter_partition_reassignments(reassignments), timeout_ms)
 
     async def list_partition_reassignments(
@@ -357,7 +368,7 @@ class Admin:
         *,
         timeout_ms: float | None = None,
     ) -> dict[TopicPartition, PartitionReassignment]:
-        """Return the partitions that are being moved. It needs brokers of 2.4 or newer."""
+        """Return the partitions that are being moved. Needs brokers of 2.4 or newer."""
         call = list_partition_reassignments(partitions)
         return (await self.ask(call, timeout_ms))[CLUSTER]
 
@@ -376,7 +387,9 @@ class Admin:
     async def list_consumer_groups(
         self, *, states: Collection[str] = (), timeout_ms: float | None = None
     ) -> Results[int, list[ConsumerGroupListing]]:
-        """Return broker → the groups that it coordinates; with `states`, only groups in these."""
+        """Return broker → the groups that it coordinates. With `states`, only groups in these
+        states.
+        """
         limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         deadline = self._now() + limit
         nodes = (await self.describe_cluster(timeout_ms=limit)).nodes
@@ -386,7 +399,7 @@ class Admin:
     async def describe_consumer_groups(
         self, groups: Collection[str], *, timeout_ms: float | None = None
     ) -> Results[str, ConsumerGroupDescription]:
-        """Return the state and the members of each group. One that does not exist is Dead."""
+        """Return the state and the members of each group. A group that does not exist is Dead."""
         return await self.ask(describe_consumer_groups(groups), timeout_ms)
 
     async def list_consumer_group_offsets(
@@ -396,9 +409,9 @@ class Admin:
         *,
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, OffsetAndMetadata | None]:
-        """Return the committed offsets of a group, of all partitions unless some are given.
+        """Return the committed offsets of a group: of the given partitions, or of all partitions.
 
-        A partition without one has the result None.
+        The result of a partition without a committed offset is None.
         """
         return (await self.ask(list_consumer_group_offsets(group, partitions), timeout_ms))[group]
 
@@ -419,11 +432,11 @@ class Admin:
         *,
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, None]:
-        """Delete committed offsets of a group. It needs brokers of 2.4 or newer."""
+        """Delete committed offsets of a group. Needs brokers of 2.4 or newer."""
         return await self.ask(delete_consumer_group_offsets(group, partitions), timeout_ms)
 
     async def delete_consumer_groups(
         self, groups: Collection[str], *, timeout_ms: float | None = None
     ) -> Results[str, None]:
-        """Delete groups that have no members, with their offsets."""
+        """Delete groups that have no members, and their offsets."""
         return await self.ask(delete_consumer_groups(groups), timeout_ms)

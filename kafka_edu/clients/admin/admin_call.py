@@ -1,8 +1,8 @@
-"""One call of the admin client, as data: its items, where each goes, and how to write and read it.
+"""One call of the admin client, as data: its items, their routes, and its requests and responses.
 
 A call has items, such as the topics to delete. Each item has a route, and gets its own result or
-its own error. The core groups the items by broker and sends one request to each. If an error may
-pass, only the items that have it are sent again.
+its own error. The core groups the items by broker and sends one request to each. If an error is
+temporary, only the items with this error are sent again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -80,16 +80,16 @@ CONTROLLER: Final = Controller()
 
 
 class Form(NamedTuple):
-    """How a request is to be written: for which key and version, and with which time limit."""
+    """The key, the version and the time limit of a request that must be written."""
 
     key: ApiKey
     version: int
     timeout_ms: int
-    """How long the broker may take, for requests that say so."""
+    """How long the broker may take. Only some requests contain it."""
 
 
 class Requested(NamedTuple, Generic[K]):
-    """What a response answers: the items of its request, and the broker that got it."""
+    """The items of a request, and the broker to which it was sent."""
 
     items: Sequence[K]
     node: Node
@@ -102,13 +102,13 @@ class AdminCall(Generic[K, V]):
     name: str
     """Kafka's name, in snake_case."""
     keys: tuple[ApiKey, ...]
-    """The request, and after it the older requests for brokers that do not have it."""
+    """The API keys of the request: the newest API first, then older APIs for brokers without it."""
     routes: Mapping[K, Route]
     """Each item, and where it goes."""
     write: Callable[[Sequence[K], Form], Message]
-    """Return the request for these items. May raise ClientException, which ends them all."""
+    """Return the request for these items. If it raises ClientException, all of them end with it."""
     read: Callable[[Requested[K], Message], Mapping[K, V | ClientException]]
-    """Return the result or the error of each of these items in the response."""
+    """Return the result or the error of each of these items, from the response."""
 
 
 class Results(Generic[K, V]):
@@ -121,7 +121,7 @@ class Results(Generic[K, V]):
         self.values: dict[K, V] = {}
         """Item → its result, for the items that succeeded."""
         self.errors: dict[K, ClientException] = {}
-        """Item → its error, for the others."""
+        """Item → its error, for the items that failed."""
 
     def put(self, item: K, outcome: V | ClientException) -> None:
         if isinstance(outcome, ClientException):
@@ -150,8 +150,8 @@ class Results(Generic[K, V]):
     def existing(self) -> dict[K, V]:
         """Return the results of the items that exist.
 
-        Raises the first error that is not UNKNOWN_TOPIC_OR_PARTITION. Such an error says nothing
-        about whether the item exists.
+        Items with the error UNKNOWN_TOPIC_OR_PARTITION do not exist. Raises the first other error,
+        because such an item may exist.
         """
         for error in self.errors.values():
             if error.error is not Errors.UNKNOWN_TOPIC_OR_PARTITION:
@@ -185,7 +185,7 @@ def need_version(form: Form, oldest: int, what: str) -> None:
 
 
 def expect(kind: type[M], answer: Message) -> M:
-    """Return the answer as the message that it must be."""
+    """Return the answer if it is a message of this type."""
     if not isinstance(answer, kind):
         raise ProtocolError(f"{type(answer).__name__} came in place of {kind.__name__}")
     return answer

@@ -1,7 +1,7 @@
 """The settings of our admin client: Kafka's keys, and the defaults of Kafka 2.8.
 
-(Kafka: AdminClientConfig.java.) A key that Kafka has and our client does not is refused, so no
-setting is accepted and does nothing. An unknown key is an error that names the nearest right one.
+(Kafka: AdminClientConfig.java.) A key that only Kafka's client supports is refused. So each
+accepted setting has an effect. The error for an unknown key names the most similar known key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,8 @@ class AdminConfig(NamedTuple):
 
 
 def parse_admin_config(given: Mapping[str, object], number: int) -> AdminConfig:
-    """Return the settings of an admin client. `number` names one without client.id.
+    """Return the settings of an admin client. If there is no client.id, `number` is part of the
+    client's name.
 
     Raises ConfigException with one line: the key, what is wrong, and what to do.
     """

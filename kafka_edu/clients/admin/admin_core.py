@@ -1,4 +1,4 @@
-"""The part of the admin client that decides: which request goes where, and what is sent again.
+"""The decisions of the admin client: which request goes to which broker, and what is sent again.
 
 (Kafka: KafkaAdminClient.java, AdminClientRunnable.) It needs no socket and no clock.
 
@@ -8,9 +8,9 @@
                                  │
             result, or an error that stays · an error that may pass: after retry.backoff.ms again
 
-An item ends with its result, with an error that stays, after `retries` new tries, or when the time
-of its call is over. An error such as NOT_CONTROLLER also says that the broker is the wrong one.
-Then the client asks again who it is.
+An item ends with its result, with a permanent error, after `retries` new tries, or when the time of
+its call is over. An error such as NOT_CONTROLLER also says that the broker is the wrong one. Then
+the client asks again for the right broker.
 """
 
 import random
@@ -64,7 +64,7 @@ from kafka_edu.trace.tracer import Tracer
 _MAX_IN_FLIGHT: Final = 100
 _GROUP: Final = 0
 """FindCoordinator's type of key for a group."""
-#: Errors that may pass, so the item is sent again.
+#: Temporary errors. An item with such an error is sent again.
 RETRIED: Final = frozenset(
     {
         Errors.NETWORK_EXCEPTION,
@@ -80,7 +80,8 @@ RETRIED: Final = frozenset(
         Errors.THROTTLING_QUOTA_EXCEEDED,
     }
 )
-#: Those of them after which the leader or coordinator stays known. The others look it up again.
+#: The errors in RETRIED after which the same broker is used again. After the other errors, the
+#: leader or coordinator is looked up again.
 _SAME_BROKER: Final = frozenset(
     {Errors.THROTTLING_QUOTA_EXCEEDED, Errors.COORDINATOR_LOAD_IN_PROGRESS}
 )
@@ -120,7 +121,7 @@ class _Running:
 
 
 class AdminCore:
-    """The calls of one admin client that are running, and its connections."""
+    """The running calls of one admin client, and its connections."""
 
     def __init__(
         self, config: AdminConfig, chance: random.Random, trace: Tracer | None = None
@@ -156,7 +157,7 @@ class AdminCore:
     ) -> Callable[[], None]:
         """Begin a call. `on_done` is called once, with the results of all items.
 
-        Return a function that gives the call up.
+        Return a function that cancels the call.
         """
         running = _Running(call, now + timeout_ms, on_done)
         self._calls[running] = None
@@ -170,7 +171,7 @@ class AdminCore:
         return lambda: self._calls.pop(running, None)
 
     def run(self, now: float) -> None:
-        """Send what can be sent now, and end what is too late."""
+        """Send each request that can be sent now, and end calls and requests whose time is over."""
         self.metadata.wanted = bool(self._calls)
         self.connections.poll(now)
         for running in list(self._calls):
@@ -179,11 +180,12 @@ class AdminCore:
             elif self.metadata.version:
                 self._run_call(running, now)
         self.metadata.wanted = bool(self._calls)
-        if self.metadata.next_update_ms(now) <= 0:  # a call has found that it is out of date
+        # A call has found that the metadata is out of date.
+        if self.metadata.next_update_ms(now) <= 0:
             self.connections.poll(now)
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
         due = min(self.connections.next_poll_ms(now), max(self.metadata.next_update_ms(now), 1))
         for running in self._calls:
             due = min(due, running.deadline_ms - now)
@@ -193,7 +195,7 @@ class AdminCore:
         return max(due, 0)
 
     def _run_call(self, running: _Running, now: float) -> None:
-        """Group the items that are due by their broker, and send one request to each."""
+        """Group the items that are due by broker, and send one request to each broker."""
         by_node: dict[int, list[Any]] = {}
         unknown: dict[Route, None] = {}
         for name, item in running.items.items():
@@ -208,7 +210,7 @@ class AdminCore:
             if self.connections.ready(node, now):
                 self._send(running, node, names, now)
             elif self.connections.state(node) is ConnectionState.DISCONNECTED:
-                for name in names:  # its broker may be dead, so another one may take its place
+                for name in names:  # the broker may be dead, and another broker may have taken over
                     item = running.items[name]
                     running.found.pop(item.route, None)
                     item.not_before_ms = now + self._config.retry_backoff_ms
@@ -366,7 +368,7 @@ class AdminCore:
             )
         except ClientException as error:
             refused = error
-        except KafkaException as error:  # a field that this version does not have
+        except KafkaException as error:  # the request has a field that this version does not have
             refused = _too_old(
                 f"The broker knows {key.name} only up to version {version}: {error.message}."
             )
@@ -405,14 +407,14 @@ class AdminCore:
                 self._end_item(running, name, outcome)
             elif outcome.error is Errors.UNKNOWN_TOPIC_OR_PARTITION and isinstance(
                 running.items[name].route, LeaderOf
-            ):  # the metadata has the partition, so this broker is not its leader any more
+            ):  # the partition exists in the metadata, so this broker is not its leader any more
                 self._retry(running, name, outcome, now)
             else:
                 self._failed(running, name, outcome, now)
         self._end_if_done(running)
 
     def _failed(self, running: _Running, name: object, error: ClientException, now: float) -> None:
-        """Send an item again if its error is temporary. Otherwise, the error is its result."""
+        """Send an item again if its error is temporary. Otherwise end the item with the error."""
         if error.error is Errors.NOT_CONTROLLER:
             self.metadata.controller_moved()
         if error.error in RETRIED:
@@ -421,7 +423,7 @@ class AdminCore:
             self._end_item(running, name, error)
 
     def _retry(self, running: _Running, name: object, error: ClientException, now: float) -> None:
-        """Send an item again after retry.backoff.ms, unless it had all its tries."""
+        """Send an item again after retry.backoff.ms, unless it has no tries left."""
         item = running.items[name]
         if error.error not in _SAME_BROKER:
             running.found.pop(item.route, None)

@@ -1,7 +1,8 @@
-"""The admin client's copy of the cluster: the brokers, and which of them is the controller.
+"""The admin client's copy of the metadata: the brokers, and which of them is the controller.
 
-(Kafka: AdminMetadataManager.java.) It knows no topics, because each call asks for the leaders that
-it needs. So a leader is never older than the call. The copy is updated only while a call needs it.
+(Kafka: AdminMetadataManager.java.) It contains no topics, because each call looks up the leaders
+that it needs. So the information about a leader is never older than the call. The copy is updated
+only while a call runs.
 """
 
 from collections.abc import Sequence
@@ -25,8 +26,8 @@ class AdminMetadata(Metadata):
         """Whether a call is running."""
 
     def next_update_ms(self, now: float) -> float:
-        """Return in how many ms the next update is due. NEVER while one is running, or none is
-        wanted.
+        """Return in how many ms the next update is due. NEVER while an update or no call is
+        running.
         """
         if self._in_progress or not self.wanted:
             return NEVER
@@ -34,17 +35,17 @@ class AdminMetadata(Metadata):
         return max(due, self._last_try_ms + self._retry_backoff_ms - now, 0)
 
     def request(self, now: float) -> MetadataRequest:
-        """Return the request for the next update, which is running from now on."""
+        """Return the request for the next update. From now on the update is running."""
         self._in_progress, self._needed, self._last_try_ms = True, False, now
         return MetadataRequest(topics=[], allow_auto_topic_creation=True)
 
     def update(self, response: MetadataResponse, now: float) -> None:
-        """Replace the copy by a broker's answer. An answer without brokers is ignored."""
+        """Replace the copy with a broker's answer. An answer without brokers is ignored."""
         super().update(response, now)
         if response.brokers:
             self.controller_id = response.controller_id
 
     def controller_moved(self) -> None:
-        """Forget the controller, because the broker says that it is another one."""
+        """Forget the controller, because that broker answered that it is not the controller."""
         self.controller_id = NO_CONTROLLER
         self.request_update()

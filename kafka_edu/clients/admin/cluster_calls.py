@@ -34,11 +34,11 @@ from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 
 CLUSTER: Final = "the cluster"
-"""The one item of a call about the whole cluster."""
+"""The only item of a call about the whole cluster."""
 
 
 class ClusterDescription(NamedTuple):
-    """The brokers that are alive, and which of them is the controller."""
+    """The live brokers, and which of them is the controller."""
 
     cluster_id: str | None
     controller: Node | None
@@ -48,7 +48,7 @@ class ClusterDescription(NamedTuple):
 
 
 def describe_cluster() -> AdminCall[str, ClusterDescription]:
-    """Ask DescribeCluster (KIP-700), or Metadata if the broker is older than 2.8."""
+    """Send DescribeCluster (KIP-700), or Metadata if the broker is older than 2.8."""
 
     def write(_: object, form: Form) -> Message:
         if form.key is ApiKey.DESCRIBE_CLUSTER:
@@ -104,7 +104,7 @@ def describe_api_versions(
 
 
 class LeadersMoved(NamedTuple):
-    """What the controller did with the leaders of a broker that is to stop."""
+    """The result of the controller's attempt to move the leaderships of a broker away."""
 
     controller: Node
     remaining: tuple[TopicPartition, ...]
@@ -114,11 +114,11 @@ class LeadersMoved(NamedTuple):
 def controlled_shutdown(
     broker: int, broker_epoch: int = EPOCH_NOT_CHECKED
 ) -> AdminCall[str, LeadersMoved]:
-    """Let the controller move the leaders of a broker away, as before this broker stops.
+    """Let the controller move a broker's leaderships away, as a broker requests it before it stops.
 
-    Kafka's admin client does not have this call, because only brokers send the request. So ours has
-    no method for it: give the call to `Admin.ask`. A broker that is not the controller answers
-    STALE_CONTROLLER_EPOCH. Then the request is sent again, to the controller.
+    Kafka's admin client does not have this call, because only brokers send the request. So our
+    client has no method for it. Pass the call to `Admin.ask`. A broker that is not the controller
+    answers STALE_CONTROLLER_EPOCH. Then the request is sent again, to the controller.
     """
 
     def read(

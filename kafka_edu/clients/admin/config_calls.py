@@ -1,7 +1,8 @@
 """The admin client's calls about configs: describe_configs, alter_configs and the incremental one.
 
-The configs of a topic are known to every broker. Those of one broker are asked from this broker,
-because only it knows its properties file. A broker named "" stands for the default of all brokers.
+Every broker knows the configs of a topic. A request for the configs of one broker goes to this
+broker, because only this broker knows its properties file. The name "" means the default of all
+brokers.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -46,11 +47,11 @@ from kafka_edu.protocol.messages.incremental_alter_configs import (
 from kafka_edu.protocol.schema import Message
 
 _NOT_SENT: Final = -1
-"""The source of a config in version 0 of DescribeConfigs, which does not have it."""
+"""The source of a config in version 0 of DescribeConfigs, which has no field for it."""
 
 
 class ConfigResource(NamedTuple):
-    """Whose configs: a topic's, or a broker's (Kafka: ConfigResource.java)."""
+    """A topic or a broker that has configs (Kafka: ConfigResource.java)."""
 
     type: ResourceType
     name: str
@@ -75,7 +76,9 @@ class ConfigEntry(NamedTuple):
     read_only: bool
     sensitive: bool
     synonyms: tuple[ConfigSynonym, ...]
-    """All sources that give a value, the one in force first. Empty unless asked for."""
+    """All sources that give a value. The first one is in force. Empty if they were not
+    requested.
+    """
     documentation: str | None
 
 
@@ -220,7 +223,7 @@ def _resource(kind: int, name: str) -> ConfigResource:
 
 
 def _routes(resources: Collection[ConfigResource]) -> dict[ConfigResource, Route]:
-    """Return where each resource is asked. Raises ClientException for a broker without number."""
+    """Return the route of each resource. Raises ClientException if a broker's name is no number."""
     return {resource: _route(resource) for resource in resources}
 
 

@@ -1,7 +1,7 @@
-"""Open an admin client, and find out soon if no broker can be reached.
+"""Open an admin client, and fail soon if no broker can be reached.
 
-The client alone tries the bootstrap servers for a minute, as Kafka's does. A person who waits wants
-to know it as soon as each of them has failed once.
+By itself the client tries the bootstrap servers for a minute, as Kafka's client does. For a user
+who waits this is too long. So this module reports an error as soon as each server has failed once.
 """
 
 import asyncio
@@ -17,7 +17,8 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class FailedServers:
-    """Notes which bootstrap servers a client could not reach. It is a sink of the client's tracer.
+    """Records which bootstrap servers a client could not reach. It is a sink of the client's
+    tracer.
 
     `reach` waits for it.
     """
@@ -64,7 +65,7 @@ async def reach(admin: Admin, failed: FailedServers, timeout_ms: int | None = No
 
 @contextlib.asynccontextmanager
 async def reached_admin(servers: str, client_id: str) -> AsyncIterator[Admin]:
-    """Yield an admin client that knows the cluster. `reach` says what it raises."""
+    """Yield an admin client that knows the cluster. It raises the errors of `reach`."""
     trace = Tracer(CLIENT, SystemTime())
     async with Admin({"bootstrap.servers": servers, "client.id": client_id}, trace=trace) as admin:
         failed = FailedServers(len(admin.config.bootstrap_servers))

@@ -1,6 +1,6 @@
 """The admin client's calls about consumer groups: their members and their committed offsets.
 
-Each group is known to its coordinator only. So all groups of a cluster are those of all brokers.
+Only the coordinator of a group knows it. So a list of all groups needs a request to each broker.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -63,7 +63,7 @@ _FIRST_WITH_ALL_OFFSETS: Final = 2
 class ConsumerGroupListing(NamedTuple):
     group_id: str
     simple: bool
-    """Whether the group only stores offsets, and has no members that share partitions."""
+    """Whether the group only stores offsets, and has no members that divide partitions."""
     state: str | None
     """None if the broker is older than 2.6."""
 
@@ -83,7 +83,7 @@ class ConsumerGroupDescription(NamedTuple):
     partition_assignor: str
     """Empty unless the group is stable."""
     state: str
-    """Kafka's name. Dead: there is no such group."""
+    """Kafka's name of the state. Dead means that the group does not exist."""
     coordinator: Node
 
 
@@ -101,7 +101,8 @@ def list_groups_of(
             for group in response.groups
             if group.protocol_type in ("", CONSUMER_PROTOCOL_TYPE)
         ]
-        return dict.fromkeys(requested.items, groups)  # one, as each broker gets its own request
+        # Only one item, because each broker gets its own request.
+        return dict.fromkeys(requested.items, groups)
 
     return AdminCall(
         "list_consumer_groups",
@@ -169,7 +170,7 @@ def _description(
 
 
 def _assignment(data: bytes) -> tuple[TopicPartition, ...]:
-    """Decode what the group's leader wrote. Fields of newer versions are ignored."""
+    """Decode the assignment that the group's leader wrote. Fields of newer versions are ignored."""
     if not data:
         return ()
     version = min(int.from_bytes(data[:_VERSION_BYTES], "big"), ConsumerProtocolAssignment.VALID[1])

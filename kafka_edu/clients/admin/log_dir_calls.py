@@ -35,18 +35,18 @@ class ReplicaInfo(NamedTuple):
     """The bytes of its segments."""
     offset_lag: int
     is_future: bool
-    """Whether it is a copy that is being moved into this log dir."""
+    """Whether it is the copy that a move between log dirs is building in this log dir."""
 
 
 class LogDirDescription(NamedTuple):
-    """One log dir, or the error because of which it cannot be used."""
+    """The replicas of one log dir, or the error because of which it cannot be used."""
 
     error: Errors
     replicas: Mapping[TopicPartition, ReplicaInfo]
 
 
 class BrokerReplica(NamedTuple):
-    """A replica, by its partition and broker (Kafka: TopicPartitionReplica.java)."""
+    """A partition and a broker, which identify a replica (Kafka: TopicPartitionReplica.java)."""
 
     partition: TopicPartition
     broker: int
@@ -71,7 +71,8 @@ def describe_log_dirs(
             )
             for each in expect(DescribeLogDirsResponse, answer).results
         }
-        return dict.fromkeys(requested.items, log_dirs)  # one, as each broker gets its own request
+        # Only one item, because each broker gets its own request.
+        return dict.fromkeys(requested.items, log_dirs)
 
     return AdminCall(
         "describe_log_dirs",

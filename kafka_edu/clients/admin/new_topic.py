@@ -1,8 +1,8 @@
 """Create a topic for a demo, an exercise or an act, even if the controller changes meanwhile.
 
-The admin client alone sends a request again after a lost answer. Then it cannot say whether a topic
-that exists is the one that it has created. So it sends each request once here, and this module
-tries again.
+By itself the admin client sends a request again after a lost answer. If the topic exists then, the
+client does not know who has created it. So here the client sends each request once, and this module
+does the retries.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ def make_topic(
 ) -> None:
     """Create a topic. The controller chooses the brokers of its replicas.
 
-    `until_taken` says which errors are raised.
+    It raises the errors of `until_taken`.
     """
     _make(bootstrap_servers, NewTopic(topic, partitions, replication_factor, configs=configs))
 
@@ -44,7 +44,7 @@ def make_assigned_topic(
 ) -> None:
     """Create a topic with the given replicas. `assignment` maps each partition to its brokers.
 
-    The first broker of a partition becomes its leader. `until_taken` says which errors are raised.
+    The first broker of a partition becomes its leader. It raises the errors of `until_taken`.
     """
     _make(bootstrap_servers, NewTopic(topic, assignments=assignment, configs=configs))
 
@@ -54,7 +54,7 @@ def _make(bootstrap_servers: str, topic: NewTopic) -> None:
 
 
 async def order_topic(bootstrap_servers: str, topic: NewTopic, client_id: str = "") -> None:
-    """Let the controller create a topic. `until_taken` says which errors are raised."""
+    """Let the controller create a topic. It raises the errors of `until_taken`."""
     settings = {"bootstrap.servers": bootstrap_servers, "client.id": client_id, "retries": 0}
     async with Admin(settings) as admin:
 

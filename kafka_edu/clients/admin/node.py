@@ -1,4 +1,4 @@
-"""A broker of the cluster, as its metadata names it (Kafka: Node.java)."""
+"""A broker as the cluster's metadata describes it (Kafka: Node.java)."""
 
 from typing import NamedTuple
 

@@ -58,7 +58,9 @@ _FIRST_WITH_ONE_OFFSET: Final = 1
 
 
 class ElectionType(IntEnum):
-    """Which election; each value is its number on the wire (Kafka: ElectionType.java)."""
+    """The type of an election. The value is its number in the protocol (Kafka:
+    ElectionType.java).
+    """
 
     PREFERRED = 0
     UNCLEAN = 1
@@ -154,7 +156,7 @@ def elect_leaders(
             for topic in response.replica_election_results
             for each in topic.partition_result
         }
-        wrong_broker = next(  # version 0 has it only for each partition
+        wrong_broker = next(  # version 0 has an error code only for each partition
             (each for each in outcomes.values() if each and each.error is Errors.NOT_CONTROLLER),
             None,
         )

@@ -43,12 +43,12 @@ from kafka_edu.protocol.messages.metadata import (
 from kafka_edu.protocol.schema import Message
 
 DEFAULT: Final = -1
-"""As many partitions or replicas as the brokers' settings say (KIP-464)."""
+"""Use the number of partitions or replicas in the brokers' settings (KIP-464)."""
 _NO_ID: Final = UUID(int=0)
 _FIRST_WITH_DEFAULTS: Final = 4
 _FIRST_WITHOUT_CREATION: Final = 4
 _FIRST_WITH_STATES: Final = 6
-"""The first version of DeleteTopics that names a topic by a struct."""
+"""The first version of DeleteTopics in which a struct names each topic."""
 
 
 class TopicListing(NamedTuple):
@@ -66,7 +66,9 @@ class TopicPartitionInfo(NamedTuple):
     replicas: tuple[Node, ...]
     isr: tuple[Node, ...]
     offline_replicas: tuple[Node, ...] = ()
-    """Replicas on dead brokers or failed disks. Kafka's class does not have them. Version 5."""
+    """Replicas on dead brokers or failed disks. Kafka's class does not have them. Needs version 5
+    of Metadata.
+    """
 
 
 class TopicDescription(NamedTuple):
@@ -78,7 +80,7 @@ class TopicDescription(NamedTuple):
 
 
 class NewTopic(NamedTuple):
-    """A topic to create. With `assignments`, leave the two numbers out."""
+    """A topic to create. With `assignments`, do not set the two numbers."""
 
     name: str
     num_partitions: int = DEFAULT
@@ -89,7 +91,7 @@ class NewTopic(NamedTuple):
 
 
 class CreatedTopic(NamedTuple):
-    """What the controller says of a topic that it created. -1 and None from older brokers."""
+    """The controller's description of a new topic. Older brokers send no details: -1 and None."""
 
     topic_id: UUID | None
     num_partitions: int
@@ -97,7 +99,7 @@ class CreatedTopic(NamedTuple):
 
 
 class NewPartitions(NamedTuple):
-    """The number of partitions after the change, and the brokers of each new one, if wanted."""
+    """The new number of partitions, and optionally the brokers of each added partition."""
 
     total_count: int
     assignments: Sequence[Sequence[int]] | None = None
@@ -127,7 +129,7 @@ def describe_topics(topics: Collection[str]) -> AdminCall[str, TopicDescription]
         nodes = {node.id: node for node in nodes_of(metadata)}
 
         def known(ids: Sequence[int]) -> tuple[Node, ...]:
-            """Return the brokers. One that is not alive has no address, as in Kafka."""
+            """Return the brokers. A broker that is not alive has no address, as in Kafka."""
             return tuple(nodes.get(each, Node(each, "", -1)) for each in ids)
 
         found: dict[str, TopicDescription | ClientException] = {}

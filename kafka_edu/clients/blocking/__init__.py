@@ -5,9 +5,9 @@
     with blocking.Producer({"bootstrap.servers": "127.0.0.1:9092"}) as producer:
         metadata = producer.send("web", b"hello").result()
 
-Each call waits until it is done. The clients are those of `clients/producer`, `clients/consumer`
-and `clients/admin`. Each one has an event loop in a thread of its own. So they work in a notebook
-too, where another loop runs already. docs/clients.md has their page.
+Each call returns when it is done. The clients wrap those of `clients/producer`, `clients/consumer`
+and `clients/admin`. Each client has an event loop in its own thread. So the clients also work in a
+notebook, where another loop runs already. docs/clients.md describes them.
 """
 
 from kafka_edu.clients.blocking.admin import Admin

@@ -1,4 +1,4 @@
-"""The admin client for programs without asyncio. docs/admin.md has its settings and its calls.
+"""The admin client for programs without asyncio. docs/admin.md lists its settings and its calls.
 
     with Admin({"bootstrap.servers": "127.0.0.1:9092"}) as admin:
         admin.create_topics([NewTopic("web", 3, 1)]).all()
@@ -14,7 +14,9 @@ from kafka_edu.clients.blocking.client import BlockingClient, waiting
 
 
 class Admin(BlockingClient[admin.Admin]):
-    """Asks the brokers of a Kafka cluster, and lets them change it. Several threads may use it."""
+    """Sends requests to a Kafka cluster, to read its state or to change it. Several threads may use
+    it.
+    """
 
     def __init__(self, config: Mapping[str, object]) -> None:
         """Build an admin client. Raises ConfigException."""
@@ -22,7 +24,7 @@ class Admin(BlockingClient[admin.Admin]):
         super().__init__(client, client.config.client_id, client.start, admin.already_closed())
 
     def close(self) -> None:
-        """Close the connections. Calls that are running end with AdminStateException."""
+        """Close the connections. Running calls end with AdminStateException."""
         self._close(self.client.close)
 
     ask = waiting(admin.Admin.ask)

@@ -1,4 +1,4 @@
-"""One client with its thread, and how its methods become methods that wait."""
+"""A client of asyncio with its own thread, and functions that make its methods blocking."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ class BlockingClient(ABC, Generic[C]):
         self.client = client
         """The client that does the work. Only its own thread may use it."""
         self._closed = closed
-        """The error of each call after `close`."""
+        """The error that each call after `close` raises."""
         self._thread = LoopThread(name)
         self._thread.run(start)
 
@@ -50,14 +50,14 @@ class BlockingClient(ABC, Generic[C]):
             raise self._closed
 
     async def prepare(self) -> None:
-        """Get the client ready for any call but `close`. Runs in the client's thread."""
+        """Prepare the client for any call except `close`. Runs in the client's thread."""
 
     def _close(self, close: Callable[[], Awaitable[None]]) -> None:
         """Close the client and end its thread. A second call does nothing."""
         if self._thread.stopped:
             return
         try:
-            with suppress(CancelledError):  # another thread has closed it at the same time
+            with suppress(CancelledError):  # another thread has closed the client at the same time
                 self._thread.run(close)
         finally:
             self._thread.stop()
@@ -81,7 +81,7 @@ class BlockingClient(ABC, Generic[C]):
 def waiting(
     method: Callable[Concatenate[C, P], Awaitable[T]],
 ) -> Callable[Concatenate[BlockingClient[C], P], T]:
-    """Return a method that runs this one of the client, and waits for its result."""
+    """Return a method that runs `method` in the client's thread, and waits for its result."""
 
     @functools.wraps(method)
     def wait(self: BlockingClient[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -97,7 +97,7 @@ def waiting(
 def at_once(
     method: Callable[Concatenate[C, P], T],
 ) -> Callable[Concatenate[BlockingClient[C], P], T]:
-    """Return a method that runs this one of the client, which needs no loop."""
+    """Like `waiting`, for a method of the client that is no coroutine function."""
 
     @functools.wraps(method)
     def wait(self: BlockingClient[C], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""The consumer for programs without asyncio. docs/consumer.md has its settings and its calls.
+"""The consumer for programs without asyncio. docs/consumer.md lists its settings and its calls.
 
     settings = {"bootstrap.servers": "127.0.0.1:9092", "group.id": "readers"}
     with Consumer(settings) as consumer:
@@ -6,7 +6,7 @@
         for record in consumer:
             print(record.partition, record.offset, record.value)
 
-Its thread sends heartbeats and fetches while the program works on records.
+Its thread sends heartbeats and fetches while the program processes records.
 """
 
 import re
@@ -25,16 +25,17 @@ from kafka_edu.trace.tracer import Tracer
 
 Listener = Callable[[tuple[TopicPartition, ...]], None]
 _OLDEST_UNREAD_S: Final = 1.0
-"""`for` polls again after this time, so that rebalances and automatic commits go on."""
+"""After this time `for` polls again, so that rebalances and automatic commits can happen."""
 
 
 class Consumer(BlockingClient[consumer.Consumer]):
     """Reads records from a Kafka cluster. One thread uses it; another may close it.
 
-    `for` polls several records at once, because each call to the other thread costs time. But a
-    record counts as done only when the program asks for the next one. So any other call first goes
-    back to the first record that the program does not have yet. After such a call `for` begins
-    with one record at a time again, so a program that commits each record fetches none twice.
+    `for` polls several records at once, because each call to the other thread takes time. But a
+    record counts as processed only when the program requests the next one. So before any other
+    call, the position goes back to the first record that the program has not got yet. After such a
+    call `for` first polls only one record again. So if a program commits each record, no record is
+    fetched twice.
     """
 
     def __init__(self, config: Mapping[str, object], *, trace: Tracer | None = None) -> None:
@@ -42,16 +43,17 @@ class Consumer(BlockingClient[consumer.Consumer]):
         client = consumer.Consumer(config, trace=trace)
         super().__init__(client, client.config.client_id, client.start, consumer.already_closed())
         self._unread: deque[ConsumerRecord] = deque()
-        """Records that `for` has polled and that the program does not have yet."""
+        """Records that `for` has polled, but that the program has not got yet."""
         self._most = 1
         """How many records `for` polls next."""
         self._polled_s = 0.0
         self._closing = False
 
     async def prepare(self) -> None:
-        """Go back to the first record that the program does not have. Runs in the client's thread.
+        """Go back to the first record that the program has not got yet. Runs in the client's
+        thread.
 
-        The group may have taken a partition away. Then its new member reads these records.
+        If the group has taken a partition away, the partition's new member reads these records.
         """
         self._most = 1
         if not self._unread:
@@ -76,7 +78,7 @@ class Consumer(BlockingClient[consumer.Consumer]):
         """Read these topics as a member of the group. The next `poll()` joins it.
 
         `poll()`, `for`, `unsubscribe()` and `close()` call the listeners, in the program's thread.
-        A listener may call the consumer, to commit or to seek.
+        A listener may call the consumer, for example to commit or to seek.
         """
         self._subscribe(
             topics,
@@ -152,7 +154,7 @@ class Consumer(BlockingClient[consumer.Consumer]):
 
 
 def _for_loop(listener: Listener | None) -> Callable[..., Awaitable[None]] | None:
-    """Return a listener for the client's thread that lets the program's thread run this one."""
+    """Wrap a listener of the program, so that it runs in the program's thread."""
     if listener is None:
         return None
 

@@ -1,9 +1,9 @@
-"""An event loop in a thread, and calls that wait for it.
+"""An event loop in a thread, and calls that wait for its results.
 
 The program's thread gives a call to the loop and waits. While it waits, the loop may give work back
-to it: a rebalance listener runs in the program's thread, so it can call the client again. If the
-wait ends early, because Ctrl-C raised KeyboardInterrupt, the call is cancelled, and `run` returns
-only when it has ended. So the next call never meets half of the one before.
+to it: a rebalance listener runs in the program's thread, so it can call the client again. If Ctrl-C
+raises KeyboardInterrupt during the wait, the call is cancelled, and `run` returns only when the
+call has ended. So the next call never begins while the previous one still runs.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _caller: Final[contextvars.ContextVar[Works]] = contextvars.ContextVar("caller")
 
 
 class WrongThreadException(ClientException):
-    """A callback made a call that waits for the thread in which the callback itself runs."""
+    """A callback waited for the thread in which the callback itself runs."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -44,7 +44,7 @@ class LoopThread:
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
         self._lock = threading.Lock()
-        """Held while the loop gets something to do. So nothing comes after its end."""
+        """Held while the loop gets a function to run. So the loop gets nothing after its end."""
         self.stopped = False
 
     def _serve(self) -> None:
@@ -57,8 +57,8 @@ class LoopThread:
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Run a call in the loop. Return its result, or raise its error.
 
-        Raises WrongThreadException in a callback of the loop's own thread, and CancelledError if
-        another thread stops the loop or has stopped it.
+        Raises WrongThreadException if a callback calls it in the loop's own thread. Raises
+        CancelledError if another thread stops the loop or has stopped it.
         """
         if threading.current_thread() is self._thread:
             raise WrongThreadException
@@ -99,7 +99,7 @@ class LoopThread:
         return ended.result()
 
     def call_soon(self, function: Callable[[], object]) -> None:
-        """Let the loop run a function soon, and do not wait for it.
+        """Let the loop run a function soon, without waiting for it.
 
         Raises CancelledError if the loop is stopped.
         """
@@ -109,7 +109,7 @@ class LoopThread:
             self._loop.call_soon_threadsafe(function)
 
     def stop(self) -> None:
-        """End the thread. Calls of other threads that are running are cancelled."""
+        """End the thread. Running calls of other threads are cancelled."""
         with self._lock:
             if self.stopped:
                 return
@@ -119,8 +119,8 @@ class LoopThread:
 
 
 async def _end_all(tasks: set[asyncio.Task[object]]) -> None:
-    """Cancel the tasks and wait for them. Before that, the loop runs the callbacks that are due, so
-    that a call that has just ended returns.
+    """Cancel the tasks and wait for them. The loop runs the callbacks that are due before this
+    coroutine. So a call that has just ended can return its result.
     """
     for task in tasks:
         task.cancel()

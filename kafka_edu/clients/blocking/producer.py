@@ -1,4 +1,4 @@
-"""The producer for programs without asyncio. docs/clients.md has its settings.
+"""The producer for programs without asyncio. docs/clients.md lists its settings.
 
     with Producer({"bootstrap.servers": "127.0.0.1:9092"}) as producer:
         metadata = producer.send("web", b"hello", b"7").result()
@@ -32,9 +32,9 @@ class RecordFuture:
     def __init__(self, owner: "Producer") -> None:
         self._producer = owner
         self._future: producer.FutureRecordMetadata | None = None
-        """None until the record is in a batch, or has an error of Kafka."""
+        """None until the record is in a batch, or has failed with an error of Kafka."""
         self._error: Exception | None = None
-        """The error because of which the record is in no batch."""
+        """The exception that kept the record out of a batch."""
 
     def done(self) -> bool:
         """Return whether the record has its metadata or its error."""
@@ -67,7 +67,7 @@ class RecordFuture:
                 await self._future
 
     def exception(self, timeout_s: float | None = None) -> Exception | None:
-        """Wait for the answer. Return the record's error, or None if it is stored."""
+        """Wait for the record's result. Return its error, or None if the record is stored."""
         try:
             self.result(timeout_s)
         except Exception as error:
@@ -105,7 +105,7 @@ class _Transaction(AbstractContextManager[None]):
 
 
 class _Handed(NamedTuple):
-    """A record on its way from the program's thread to the client's, with its future."""
+    """A record that the program's thread passes to the client's thread, with its future."""
 
     topic: str
     value: object
@@ -120,8 +120,8 @@ class _Handed(NamedTuple):
 class Producer(BlockingClient[producer.Producer]):
     """Sends records to a Kafka cluster. Several threads may use it.
 
-    `send` hands a record over and goes on. One task of the client's thread puts the records into
-    batches, in their order. If each `send` waited for the other thread, that would take 0.2 ms.
+    `send` passes a record to the client's thread and returns. There one task puts the records into
+    batches, in their order. If each `send` waited for that thread, it would take 0.2 ms.
     """
 
     def __init__(self, config: Mapping[str, object], *, trace: Tracer | None = None) -> None:
@@ -129,15 +129,15 @@ class Producer(BlockingClient[producer.Producer]):
         client = producer.Producer(config, trace=trace)
         super().__init__(client, client.config.client_id, client.start, producer.already_closed())
         self._lock = threading.Lock()
-        """Held while the two fields below are read or changed."""
+        """Held while the fields below are read or changed."""
         self._handed: deque[_Handed] = deque()
         self._taking: asyncio.Task[None] | None = None
-        """The task that puts the records into batches, while there are some."""
+        """The task that puts the records into batches. None if there are no records."""
         self._is_taken = False
-        """Whether that task runs, or is about to start."""
+        """Whether that task runs or will start soon."""
 
     async def prepare(self) -> None:
-        """Wait until all records of earlier calls of `send` are in batches, or have an error."""
+        """Wait until each record of earlier calls of `send` is in a batch, or has an error."""
         while self._handed or self._taking is not None:
             await asyncio.wait({self._start_taking()})
 
@@ -147,7 +147,7 @@ class Producer(BlockingClient[producer.Producer]):
         return self._taking
 
     async def _take(self) -> None:
-        """Put the records into batches, until none is left."""
+        """Put records into batches until no record waits."""
         while True:
             with self._lock:
                 if not self._handed:
@@ -166,7 +166,7 @@ class Producer(BlockingClient[producer.Producer]):
                     headers=headers,
                     on_delivery=callback,
                 )
-            except Exception as error:  # of the client, a serializer or a partitioner
+            except Exception as error:  # an error of the client, a serializer or a partitioner
                 future._error = error
 
     def send(
@@ -180,14 +180,14 @@ class Producer(BlockingClient[producer.Producer]):
         headers: Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]] | None = None,
         on_delivery: Callback | None = None,
     ) -> RecordFuture:
-        """Hand a record over to the client's thread, and return its future.
+        """Pass a record to the client's thread, and return its future.
 
-        The arguments are those of asyncio's `send`. Every error is in the future, also one of a
-        serializer or partitioner. Only ProducerClosedException is raised here. Serializers,
-        partitioner, interceptors and `on_delivery` are called in the client's thread, where they
-        must not wait for the client.
+        The arguments are the same as in the `send` of the asyncio producer. The future contains
+        every error, also an error of a serializer or partitioner. Only ProducerClosedException is
+        raised here. Serializers, partitioner, interceptors and `on_delivery` are called in the
+        client's thread, where they must not wait for the client.
 
-        If 1,000 records wait, because their metadata or memory is missing, it waits for them.
+        If 1,000 records wait for metadata or memory, `send` waits too.
         """
         self.check_open()
         future = RecordFuture(self)
@@ -219,7 +219,7 @@ class Producer(BlockingClient[producer.Producer]):
     flush = waiting(producer.Producer.flush)
 
     def close(self, timeout_s: float | None = None) -> None:
-        """Wait until each record has its answer, at most `timeout_s`. Then close the connections.
+        """Wait at most `timeout_s` until each record has its answer. Then close the connections.
 
         Records without an answer fail with ProducerClosedException.
         """
@@ -230,7 +230,7 @@ class Producer(BlockingClient[producer.Producer]):
                 async with asyncio.timeout(timeout_s):
                     await self.prepare()
             except TimeoutError:
-                pass  # the close below ends the calls that wait for metadata or memory
+                pass  # `close` below ends the calls that wait for metadata or memory
             left = None if timeout_s is None else timeout_s - (time.monotonic() - began)
             await self.client.close(None if left is None else max(left, 0))
             await self.prepare()  # what was not taken yet fails now

@@ -1,5 +1,5 @@
-"""Our own consumer: how a record goes from a broker's log to `poll()`, and the group around it.
+"""Our own consumer: how a record gets from a broker's log to `poll()`, and how groups work.
 
-The core decides in plain synchronous Python: `ConsumerCore` puts its parts together. Each gets the
-time as an argument. The shell, `Consumer`, has the sockets and the clock.
+The core makes the decisions, in plain synchronous Python. `ConsumerCore` puts its parts together.
+Each part gets the time as an argument. The shell, `Consumer`, has the sockets and the clock.
 """

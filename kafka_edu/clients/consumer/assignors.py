@@ -26,7 +26,7 @@ NO_GENERATION = -1
 
 
 class MemberSubscription(NamedTuple):
-    """What one member wants, and what it had (Kafka: ConsumerPartitionAssignor.Subscription)."""
+    """One member's topics and former partitions (Kafka: ConsumerPartitionAssignor.Subscription)."""
 
     topics: tuple[str, ...]
     group_instance_id: str | None = None
@@ -38,16 +38,18 @@ class MemberSubscription(NamedTuple):
 
 
 Assignment = dict[str, list[TopicPartition]]
-"""Member id → its partitions. Every member is in it, also one without partitions."""
+"""Member id → its partitions. It contains every member, also members without partitions."""
 
 
 class RebalanceProtocol(IntEnum):
     """When members give up partitions (Kafka: ConsumerPartitionAssignor.RebalanceProtocol)."""
 
     EAGER = 0
-    """Each member gives up everything before it joins."""
+    """Each member gives up all its partitions before it joins."""
     COOPERATIVE = 1
-    """A member keeps everything, and gives up what the new assignment does not have (KIP-429)."""
+    """A member keeps its partitions at first. It gives up those that it does not get again
+    (KIP-429).
+    """
 
 
 _EAGER: Final = frozenset({RebalanceProtocol.EAGER})
@@ -80,8 +82,8 @@ def range_assign(
 ) -> Assignment:
     """Give each member a contiguous block of each topic (Kafka: RangeAssignor.java).
 
-    If the partitions cannot be divided equally, the first members get one more. O(partitions +
-    topics · members).
+    If the partitions cannot be divided equally, the first members get one partition extra.
+    O(partitions + topics · members).
     """
     assignment: Assignment = {member: [] for member in subscriptions}
     members = sorted_members(subscriptions)
@@ -101,9 +103,9 @@ def range_assign(
 def round_robin_assign(
     partitions_per_topic: Mapping[str, int], subscriptions: Mapping[str, MemberSubscription]
 ) -> Assignment:
-    """Deal all partitions out in turn (Kafka: RoundRobinAssignor.java).
+    """Give the partitions to the members in turn, one each (Kafka: RoundRobinAssignor.java).
 
-    A member that does not subscribe to the topic is passed over. O(partitions · members) at worst.
+    A member that does not subscribe to the topic is skipped. O(partitions · members) at worst.
     """
     assignment: Assignment = {member: [] for member in subscriptions}
     members = sorted_members(subscriptions)

@@ -6,9 +6,9 @@
         async for record in consumer:
             print(record.partition, record.offset, record.value)
 
-The event loop runs the core when a response comes, or when time is over. So heartbeats and fetches
-go on while the program works on records. Partitions are given up and taken only in `poll()`, which
-`async for` calls for each record.
+The event loop runs the core when a response arrives or a time limit is reached. So heartbeats and
+fetches continue while the program processes records. The consumer gives up and takes partitions
+only in `poll()`. `async for` calls `poll()` for each record.
 """
 
 import asyncio
@@ -59,16 +59,18 @@ log = logging.getLogger(__name__)
 _numbers: Final = itertools.count(1)
 CLOSE_TIMEOUT_S: Final = 30.0
 _SUSPEND_EVERY_MS: Final = 50
-"""So often, `poll()` lets the event loop run, for heartbeats and fetches, if it need not wait."""
+"""If `poll()` need not wait, it lets the event loop run at this interval, for heartbeats and
+fetches.
+"""
 
 T = TypeVar("T")
 RebalanceListener = Callable[[tuple[TopicPartition, ...]], Awaitable[None] | None]
-"""A function, or a coroutine function, that gets the partitions."""
+"""A function or a coroutine function. It is called with the partitions."""
 OnDone = Callable[[T | None, ClientException | None], None]
 
 
 class ConsumerStateException(ClientException):
-    """The consumer cannot do this in its present state."""
+    """The consumer is in a state in which it cannot do this."""
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(Errors.INVALID_REQUEST, message, advice)
@@ -82,10 +84,10 @@ def already_closed() -> ConsumerStateException:
 
 
 class Consumer:
-    """Reads records from a Kafka cluster. One event loop and one task of it use the consumer.
+    """Reads records from a Kafka cluster. Only one task of one event loop may use it.
 
-    `config` has Kafka's keys: docs/consumer.md lists them. The other arguments are for the
-    simulator and for tests: the network, the clock, the events and the random numbers.
+    `config` has Kafka's keys: docs/consumer.md lists them. The simulator and tests use the other
+    arguments: the network, the clock, the tracer and the random numbers.
     """
 
     def __init__(
@@ -116,10 +118,10 @@ class Consumer:
         self._closed = False
         self._polling = False
         self._suspended_ms = -NEVER
-        """When `poll()` last let other tasks run. With records at hand it need not wait."""
+        """When `poll()` last let other tasks run. If it has records, it does not wait by itself."""
         self._bug: Exception | None = None
         self._warned: set[str] = set()
-        """Why no broker was reached so far: the reasons that are in the log."""
+        """The reasons why no broker was reached that are already in the log."""
         self._waiting: list[asyncio.Future[None]] = []
         self._listeners: dict[RebalanceStep, RebalanceListener | None] = {}
 
@@ -162,7 +164,7 @@ class Consumer:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Run the core once, perform its effects, and set the timer for the next time."""
+        """Run the core once, perform its effects, and set the timer for the next run."""
         self._scheduled = False
         if self._closed or self._loop is None:
             return
@@ -171,7 +173,7 @@ class Consumer:
             self._core.run(now)
             for shell in self._shells:
                 shell.perform()
-        except Exception as bug:  # nothing may wait for what cannot come any more
+        except Exception as bug:  # after a bug, no call may wait for ever
             self._bug = bug
             self._closing = True
             self._end_waiting()
@@ -204,13 +206,13 @@ class Consumer:
             alarm.cancel()
 
     def _last_failure(self) -> str:
-        """Return a sentence for an error message: why the last connection ended."""
+        """Return a sentence for an error message. It says why the last connection ended."""
         reason = self._core.connections.last_failure
         return f" The last connection ended because: {reason}." if reason else ""
 
     def _warn_if_unreached(self) -> None:
-        """Log why no broker was reached so far, once for each reason. `poll()` raises nothing for
-        it, because a broker may come.
+        """Log why no broker was reached so far, once for each reason. `poll()` does not raise an
+        error, because a broker may start later.
         """
         reason = self._core.connections.last_failure
         if reason and reason not in self._warned:
@@ -253,13 +255,13 @@ class Consumer:
         """Read these topics as a member of the group. The next `poll()` joins it.
 
         A pattern, such as `re.compile("web-.*")`, means every topic whose whole name matches, also
-        a topic that is created later. The consumer finds it within metadata.max.age.ms. Internal
-        topics match only with exclude.internal.topics=false.
+        if the topic is created later. The consumer finds a new topic within metadata.max.age.ms.
+        Internal topics match only with exclude.internal.topics=false.
 
-        `poll()` calls `on_revoked` before the consumer gives up partitions: commit there. It calls
-        `on_assigned` after it got more partitions: seek there. If partitions are lost already,
-        `on_lost` is called, or `on_revoked` if there is no `on_lost`. An exception of a listener
-        comes out of `poll()`.
+        `poll()` calls `on_revoked` before the consumer gives up partitions. This is the place to
+        commit. It calls `on_assigned` after the consumer got more partitions. This is the place to
+        seek. If partitions are already lost, it calls `on_lost`, or `on_revoked` if there is no
+        `on_lost`. If a listener raises an exception, `poll()` raises it too.
         """
         self._check_usable()
         self._check_group()
@@ -279,13 +281,15 @@ class Consumer:
         }
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these partitions, without a rebalance. It replaces the last call of `assign`."""
+        """Read these partitions, without a rebalance. This replaces the previous call of
+        `assign`.
+        """
         self._check_usable()
         self._subscriptions.assign(partitions)
         self._wake()
 
     async def unsubscribe(self) -> None:
-        """Leave the group, and read nothing any more."""
+        """Leave the group, and stop reading."""
         self._check_usable()
         await self._leave("unsubscribe() was called")
         self._core.unsubscribe()
@@ -301,10 +305,10 @@ class Consumer:
     async def poll(
         self, timeout_ms: float = 0, *, max_records: int | None = None
     ) -> list[ConsumerRecord]:
-        """Return at most max.poll.records records, or `max_records`, each partition's in order.
+        """Return at most `max_records` records, or max.poll.records. Each partition's are in order.
 
-        Wait at most `timeout_ms` for the first one. The records of the last call count as done, so
-        with enable.auto.commit their offsets may be committed now.
+        Wait at most `timeout_ms` for the first record. The records of the previous call count as
+        processed. So with enable.auto.commit their offsets may be committed now.
         """
         most = self.config.max_poll_records if max_records is None else max_records
         return await self._poll(timeout_ms, most)
@@ -337,7 +341,8 @@ class Consumer:
             now = self._now()
         while True:
             core.poll(now)
-            # An automatic commit that is due goes now, and not with the next heartbeat.
+            # Send an automatic commit that is due now. Otherwise it would wait for the next
+            # heartbeat.
             if not fetcher.buffered or core.coordinator.callback is not None or core.offsets.unsent:
                 self._turn()
             if core.coordinator.callback is not None:
@@ -359,20 +364,21 @@ class Consumer:
                 self._check_usable()
 
     def _turn_with(self, records: list[ConsumerRecord]) -> None:
-        """Send the next fetch while the program works on `records`, which poll() returns.
+        """Send the next fetch while the program processes `records`, which `poll()` returns.
 
-        The position is already behind them, so an exception of a bug must not lose them. `_turn`
-        has kept the exception, and the next poll() raises it.
+        The position is already after these records. So a bug in this step must not lose them.
+        `_turn` keeps its exception, and the next `poll()` raises it.
         """
         try:
             self._turn()
-        except Exception:  # else the program would never get the records
+        except Exception:  # otherwise the program would never get the records
             if not records:
                 raise
 
     def _intercepted(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
-        """Return the records as the interceptors, one after the other, have changed them. An
-        interceptor that raises an exception is skipped."""
+        """Let the interceptors change the records, one interceptor after the other. Return the
+        result. An interceptor that raises an exception is skipped.
+        """
         for interceptor in self.config.interceptors:
             try:
                 records = interceptor.on_consume(records)
@@ -397,7 +403,7 @@ class Consumer:
         return self
 
     async def __anext__(self) -> ConsumerRecord:
-        """Return the next record, and wait for it. The record before it counts as done.
+        """Wait for the next record and return it. The record before it counts as processed.
 
         Ends when another task closes the consumer.
         """
@@ -410,7 +416,9 @@ class Consumer:
     async def _wait_for(
         self, name: str, timeout_ms: float | None, start: Callable[[OnDone[T]], GiveUp]
     ) -> T | None:
-        """Start something in the core, and wait for its result. Raises its error."""
+        """Call `start`, which begins an operation in the core. Wait for the result, or raise the
+        error.
+        """
         limit_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         results: list[T | None] = []
         errors: list[ClientException] = []
@@ -448,10 +456,11 @@ class Consumer:
         *,
         timeout_ms: float | None = None,
     ) -> None:
-        """Commit offsets, and wait until they are stored. Without `offsets`, the positions.
+        """Commit `offsets`, or the positions, and wait until they are stored.
 
-        An offset is that of the next record to read: the last one's plus 1. Raises
-        CommitFailedException if the group has gone on without this consumer.
+        A committed offset is the offset of the next record to read: the last record's offset plus
+        1. Raises CommitFailedException if the consumer is no longer a member of the group's
+        generation.
         """
         self._check_usable()
         self._check_group()
@@ -467,9 +476,9 @@ class Consumer:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         on_done: OnCommitted | None = None,
     ) -> None:
-        """Commit offsets, and do not wait. `on_done` is called with None or the error.
+        """Commit offsets without waiting. `on_done` is called with None or the error.
 
-        A commit that fails is not tried again: a newer one may be stored already.
+        A failed commit is not tried again, because a newer commit may already be stored.
         """
         self._check_usable()
         self._check_group()
@@ -506,7 +515,7 @@ class Consumer:
         return found
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Go on at this offset. Raises NotAssignedException."""
+        """Continue at this offset. Raises NotAssignedException."""
         self._check_usable()
         if offset < 0:
             raise ConsumerStateException(
@@ -516,15 +525,17 @@ class Consumer:
         self._wake()
 
     def seek_to_beginning(self, partitions: Iterable[TopicPartition] = ()) -> None:
-        """Go on at the first record of these partitions, or of all that are assigned."""
+        """Continue at the first record of these partitions, or of all assigned partitions."""
         self._request_resets(partitions, EARLIEST_TIMESTAMP, "seek_to_beginning() was called")
 
     def seek_to_end(self, partitions: Iterable[TopicPartition] = ()) -> None:
-        """Go on behind the last record of these partitions, or of all that are assigned."""
+        """Continue after the last record of these partitions, or of all assigned partitions."""
         self._request_resets(partitions, LATEST_TIMESTAMP, "seek_to_end() was called")
 
     def seek_to_time(self, timestamp_ms: int, partitions: Iterable[TopicPartition] = ()) -> None:
-        """Go on at the first record that is not older, in ms since 1970. Else at the end."""
+        """Continue at the first record that is not older than a time in ms since 1970, or at the
+        end.
+        """
         self._check_usable()
         if timestamp_ms < 0:
             raise ConsumerStateException(
@@ -558,11 +569,13 @@ class Consumer:
         return self._subscriptions.paused()
 
     def lag(self, tp: TopicPartition) -> int:
-        """Return how many offsets the position is before the high watermark; -1 if unknown."""
+        """Return the number of offsets from the position to the high watermark. -1 if unknown."""
         return self._subscriptions.lag(tp)
 
     async def position(self, tp: TopicPartition, *, timeout_ms: float | None = None) -> int:
-        """Return the offset of the next record that `poll()` returns. Wait until there is one."""
+        """Return the offset of the next record that `poll()` returns. Wait until the position is
+        known.
+        """
         self._check_usable()
         limit_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         deadline = self._now() + limit_ms
@@ -588,7 +601,9 @@ class Consumer:
     async def end_offsets(
         self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Return the offset behind each partition's last record that this consumer may read."""
+        """Return each partition's end: the offset after the last record that this consumer may
+        read.
+        """
         wanted = dict.fromkeys(partitions, LATEST_TIMESTAMP)
         found = await self._look_up(wanted, timeout_ms)
         return {tp: each.offset for tp, each in found.items()}
@@ -596,7 +611,9 @@ class Consumer:
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, FoundOffset | None]:
-        """Return the first record that is not older than each time, or None if there is none."""
+        """Return for each time the first record that is not older. None if there is no such
+        record.
+        """
         found = await self._look_up(timestamps, timeout_ms)
         return {tp: None if each.offset == NO_OFFSET else each for tp, each in found.items()}
 
@@ -660,7 +677,7 @@ class Consumer:
         """Commit the positions with enable.auto.commit, leave the group, and close everything.
 
         Waits at most `timeout_s` for the brokers. A second call does nothing. A static member does
-        not leave: the group keeps its partitions for session.timeout.ms.
+        not leave the group. The group keeps its partitions for session.timeout.ms.
         """
         if self._closed:
             return
@@ -669,7 +686,7 @@ class Consumer:
             if self._loop is not None and self._bug is None:
                 async with asyncio.timeout(timeout_s):
                     await self._leave("close() was called")
-        except TimeoutError:  # LeaveGroup is sent all the same, if it can be sent now
+        except TimeoutError:  # LeaveGroup is sent nevertheless, if it can be sent now
             self._core.coordinator.leave(self._now(), "close() was called")
             self._turn()
         finally:
@@ -686,7 +703,7 @@ class Consumer:
                 await shell.close()
 
     async def _leave(self, reason: str) -> None:
-        """Commit if the consumer shall, call the listener, and leave the group."""
+        """Commit if enable.auto.commit is set, call the listener, and leave the group."""
         core = self._core
         managed = self._subscriptions.in_group
         member = core.membership.may_commit
@@ -717,7 +734,7 @@ class Consumer:
         try:
             await self._wait_for("the last commit", None, start)
         except ClientException:
-            return  # it is in the event ConsumerCommitted; the records are read again
+            return  # the event ConsumerCommitted has the error; the records will be read again
 
 
 def _end(future: "asyncio.Future[None]") -> None:

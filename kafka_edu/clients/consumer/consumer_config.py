@@ -1,7 +1,7 @@
 """The settings of our consumer: Kafka's keys, and the defaults of Kafka 2.8 (ConsumerConfig.java).
 
-A key that Kafka has and our consumer does not is refused, so no setting is accepted and does
-nothing. An unknown key is an error that names the nearest right one.
+A key that only Kafka's consumer supports is refused. So each accepted setting has an effect. The
+error for an unknown key names the most similar known key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -201,14 +201,14 @@ CONSUMER_CONFIG: Final = ConfigDef(
     ]
 )
 
-#: Keys whose value is an object of the program, and what they take.
+#: Keys whose value is an object of the program → a description of this object.
 OBJECT_KEYS: Final[Mapping[str, str]] = {
     "key.deserializer": "A function from bytes or None to the key. Without it: the bytes.",
     "value.deserializer": "The same for the value.",
     "interceptor.classes": "A list of objects with on_consume and on_commit.",
 }
 
-#: Keys of Kafka's consumer that ours refuses, and why. A name that ends with `.` is a prefix.
+#: Keys of Kafka's consumer that ours refuses → the reason. A name that ends with `.` is a prefix.
 REFUSED: Final[Mapping[str, str]] = {
     **REFUSED_BY_ALL,
     "internal.leave.group.on.close": "a dynamic member always leaves, a static one never",
@@ -219,14 +219,18 @@ Deserializer = Callable[[bytes | None], object]
 
 
 class ConsumerInterceptor(Protocol):
-    """Sees records and commits on their way (Kafka: ConsumerInterceptor.java; KIP-42)."""
+    """Is called with records and commits that pass the consumer (Kafka: ConsumerInterceptor.java;
+    KIP-42).
+    """
 
     def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
-        """Return the records that `poll()` returns. If this raises, they go on unchanged."""
+        """Return the records that `poll()` must return. If this raises an error, they stay
+        unchanged.
+        """
         ...
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Note that these offsets are stored."""
+        """Called when these offsets are stored."""
         ...
 
 
@@ -282,7 +286,8 @@ def _assignors(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_consumer_config(given: Mapping[str, object], number: int) -> ConsumerConfig:
-    """Return the settings of a consumer. `number` names one without client.id.
+    """Return the settings of a consumer. If there is no client.id, `number` is part of the client's
+    name.
 
     Raises ConfigException with one line: the key, what is wrong, and what to do.
     """

@@ -1,18 +1,19 @@
 """Keeps a consumer in its group (Kafka: ConsumerCoordinator.java, AbstractCoordinator.java).
 
-`poll` and `run` divide the work. `poll` is called when the program calls `Consumer.poll()`. Only
-there may partitions be given up or taken, because only there the program holds no records. `run` is
-called by the event loop at any time: it sends heartbeats, and takes the answers. So the consumer
-stays in its group while the program works on records, up to max.poll.interval.ms.
+`poll` runs when the program calls `Consumer.poll()`. Only there may the consumer give up or take
+partitions, because only there the program has no records in work. The event loop calls `run` at any
+time. It sends heartbeats and other requests. So the consumer stays in its group while the program
+processes records, for at most max.poll.interval.ms.
 
 If all assignors of the consumer support it, a rebalance is cooperative (KIP-429). Otherwise it is
-eager. With 4 partitions, and b new in the group of a:
+eager. Example: the consumer a has 4 partitions, and b is new in the group.
 
     eager        a gives up 0 1 2 3 and joins → a gets 0 1, b gets 2 3
     cooperative  a joins with 0 1 2 3 → a gets 0 1, b gets nothing → a gives up 2 3 and joins again
                  with 0 1 → a gets 0 1, b gets 2 3
 
-So a reads 0 and 1 all the time, and nobody has a partition that another member still reads.
+In the cooperative case, a reads 0 and 1 all the time. And no member gets a partition that another
+member still reads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +76,7 @@ from kafka_edu.trace.tracer import Tracer
 
 PROTOCOL_TYPE: Final = "consumer"
 _JOIN_LAPSE_MS: Final = 5_000
-"""A JoinGroup waits this much longer than the rebalance may take.
+"""JoinGroup may take this many ms longer than the time limit of a rebalance.
 
 (Kafka: JOIN_GROUP_TIMEOUT_LAPSE.)
 """
@@ -104,9 +105,9 @@ class RebalanceStep(StrEnum):
     REVOKED = "revoked"
     """The consumer gives up partitions. The program can still commit them."""
     LOST = "lost"
-    """The consumer has lost the partitions already: others may have them."""
+    """The consumer has lost the partitions already. Other members may have them."""
     ASSIGNED = "assigned"
-    """A rebalance is over. The consumer has these partitions in addition, or none."""
+    """A rebalance is over. The consumer got these partitions in addition. There may be none."""
 
 
 class RebalanceCallback(NamedTuple):
@@ -139,28 +140,30 @@ class ConsumerCoordinator:
         offsets.rejoin = self._on_commit_refused
         self._cooperative = common_protocol(config.assignors) is RebalanceProtocol.COOPERATIVE
         self.callback: RebalanceCallback | None = None
-        """The call of the listener that the rebalance waits for."""
+        """The call of the listener for which the rebalance waits."""
         self.group_topics: set[str] = set()
-        """The topics of all members, as far as this consumer leads the group."""
+        """The topics of all members. Only known if this consumer leads the group."""
         self.error: ClientException | None = None
         """The error that ended the membership. `poll` raises it."""
         self.leaving = False
         """Whether LeaveGroup is in flight."""
         self._rejoin_reason = "the first poll()"
-        """Why the consumer must join. Empty if it need not."""
+        """Why the consumer must join. Empty if it need not join."""
         self._joined_topics: tuple[str, ...] = ()
         self._polled_ms = -NEVER
         self._join_after_version = 0
         """With a pattern, JoinGroup waits for metadata that is newer than this version."""
         self._attempt = 0
-        """The number of the last JoinGroup. Answers to earlier ones do not count."""
+        """The number of the last JoinGroup. Answers to earlier requests are ignored."""
         self._waiting = False
         """Whether JoinGroup or SyncGroup is in flight."""
         self._retry_ms = -NEVER
         self._committing: GiveUp | None = None
         self._commit_until_ms = NEVER
         self._members: list[JoinGroupResponseMember] | None = None
-        """The members whose partitions this leader has to assign, when the metadata is new."""
+        """The members to which this leader must assign partitions, as soon as the metadata is new
+        enough.
+        """
         self._members_since_version = 0
         self._counts: dict[str, int] | None = None
         """Topic → number of partitions in the last assignment, if this consumer made it."""
@@ -174,27 +177,31 @@ class ConsumerCoordinator:
         self._auto_committing = False
 
     def polled_ms_ago(self, now: float) -> int:
-        """Return how long ago `poll` was called, in ms; -1 if it never was."""
+        """Return how many ms ago `poll` was called. -1 if it was never called."""
         return -1 if self._polled_ms == -NEVER else int(now - self._polled_ms)
 
     def session_left_ms(self, now: float) -> int:
-        """Return in how many ms the session ends without a heartbeat; -1 if there is no session."""
+        """Return in how many ms the session ends without a heartbeat. -1 if there is no session."""
         if not self._membership.in_generation or self._session_ends_ms == NEVER:
             return -1
         return max(int(self._session_ends_ms - now), 0)
 
     @property
     def heartbeat_waits(self) -> bool:
-        """Whether a heartbeat has no answer yet."""
+        """Whether a heartbeat is in flight."""
         return self._heartbeat_in_flight
 
     @property
     def rebalancing(self) -> bool:
-        """Return whether `poll` may return no records, because partitions are being given up."""
+        """Return whether `poll` must not return records, because the consumer gives up partitions
+        now.
+        """
         return self._membership.state is MembershipState.REVOKING
 
     def poll(self, now: float) -> None:
-        """Begin or go on with a rebalance, and commit if it is time. Raises the group's error."""
+        """Begin or continue a rebalance, and commit if a commit is due. Raises the group's
+        error.
+        """
         self._polled_ms = now
         if self._link.error is not None:
             raise self._link.error
@@ -222,7 +229,7 @@ class ConsumerCoordinator:
                 self._offsets.commit(consumed, self._auto_committed, retry=False)
 
     def _may_auto_commit(self, now: float) -> bool:
-        if self._auto_commit_ms == NEVER:  # the interval begins with the first poll
+        if self._auto_commit_ms == NEVER:  # the first interval begins with the first poll
             self._auto_commit_ms = now + self._config.auto_commit_interval_ms
         if now < self._auto_commit_ms:
             return False
@@ -231,7 +238,7 @@ class ConsumerCoordinator:
         return self._subscriptions.type is SubscriptionType.PARTITIONS
 
     def _auto_committed(self, error: ClientException | None) -> None:
-        """The next one may be sent. Without a coordinator, one commit waits and not many."""
+        """Allow the next automatic commit. Without a coordinator, only one commit waits."""
         self._auto_committing = False
 
     def _begin_rebalance(self, now: float) -> None:
@@ -252,8 +259,8 @@ class ConsumerCoordinator:
     def committable(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Return the positions that the consumer can commit by itself. O(partitions).
 
-        Those of a topic that was deleted are left out. The coordinator refuses them with an error
-        that counts as temporary, and a rebalance would wait for them. Kafka 2.8 waits.
+        Positions in deleted topics are left out. The coordinator would refuse them with an error
+        that counts as temporary, and a rebalance would wait for this commit. Kafka 2.8 does wait.
         """
         errors = self._metadata.errors
         return {
@@ -263,13 +270,13 @@ class ConsumerCoordinator:
         }
 
     def _revoke_committed(self, error: ClientException | None) -> None:
-        """Go on with the rebalance when the commit before it has ended, well or not."""
+        """Continue the rebalance, because the commit before it has succeeded or failed."""
         self._committing = None
         if self._membership.state is MembershipState.REVOKING:
             self._revoke()
 
     def _revoke(self) -> None:
-        """Let the program give up what the consumer may not keep while it joins."""
+        """Let the program give up the partitions that the consumer must not keep while it joins."""
         going = tuple(self._subscriptions.assigned())
         step = RebalanceStep.REVOKED
         if self._membership.generation == NO_GENERATION:
@@ -293,7 +300,7 @@ class ConsumerCoordinator:
         )
 
     def _take_assignment(self) -> None:
-        """Let the program give up what the assignment does not have, and then take the rest."""
+        """Give up the partitions that are not in the new assignment. Then take the new ones."""
         going = tuple(tp for tp in self._subscriptions.assigned() if tp not in self._assignment)
         if going:
             self.callback = RebalanceCallback(RebalanceStep.REVOKED, going)
@@ -306,7 +313,7 @@ class ConsumerCoordinator:
         self.callback = RebalanceCallback(RebalanceStep.ASSIGNED, added)
 
     def callback_done(self, now: float) -> None:
-        """Go on after the listener was called."""
+        """Continue after the call of the listener."""
         callback, self.callback = self.callback, None
         state = self._membership.state
         if callback is None:
@@ -325,7 +332,9 @@ class ConsumerCoordinator:
         # Otherwise the coordinator expelled the consumer meanwhile. The next poll() joins again.
 
     def run(self, now: float) -> None:
-        """Send what is due: FindCoordinator, JoinGroup, SyncGroup, heartbeats and commits."""
+        """Send the requests that are due: FindCoordinator, JoinGroup, SyncGroup, heartbeats,
+        commits.
+        """
         managed = self._subscriptions.in_group
         if managed or self._offsets.busy or self._config.auto_commit:
             self._link.run(now)
@@ -355,17 +364,17 @@ class ConsumerCoordinator:
             self._heartbeat(now)
 
     def _knows_topics(self) -> bool:
-        """Return whether the consumer can say which topics it reads.
+        """Return whether the consumer knows which topics it reads.
 
-        With a pattern it asks the brokers first. Otherwise each member that finds a new topic later
-        would begin a rebalance of its own.
+        With a pattern, it first asks the brokers for new metadata. Without this, each member that
+        finds a new topic later would begin another rebalance.
         """
         if self._subscriptions.pattern is None:
             return True
         return self._metadata.retained_version > self._join_after_version
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
         membership = self._membership
         times = [self._retry_ms]
         if self._committing is not None:
@@ -374,7 +383,7 @@ class ConsumerCoordinator:
             times.append(self._polled_ms + self._config.max_poll_interval_ms)
         if membership.in_generation:
             times += [self._next_heartbeat_ms, self._session_ends_ms]
-        # What is due already was tried. It waits for a connection, not for the time.
+        # Requests that are already due were tried. They wait for a connection, not for a time.
         own = min((at - now for at in times if at > now), default=NEVER)
         return min(own, self._link.next_run_ms(now), self._offsets.next_run_ms(now))
 
@@ -462,7 +471,7 @@ class ConsumerCoordinator:
         self._retry_ms = now + self._config.retry_backoff_ms
 
     def _fail(self, error: Errors) -> None:
-        """End the membership: the program must correct something."""
+        """End the membership because of an error that the program must correct."""
         self.error = BrokerException(error, f"Group {self._config.group_id}: {error.message}")
         self._membership.leave_generation(f"the group refused the consumer with {error.name}")
 
@@ -580,7 +589,9 @@ class ConsumerCoordinator:
         self._join_again(f"SyncGroup was answered with {error.name}")
 
     def _join_again(self, reason: str) -> None:
-        """Send JoinGroup again. What had to be given up is given up already."""
+        """Send JoinGroup again. The consumer has already given up the partitions that it must not
+        keep.
+        """
         self._membership.enter(MembershipState.PREPARING_REBALANCE, reason)
 
     def _heartbeat(self, now: float) -> None:
@@ -638,13 +649,15 @@ class ConsumerCoordinator:
             self._rejoin_reason = reason
 
     def _expelled(self, reason: str) -> None:
-        """The coordinator does not know this member, or not in this generation. Join again."""
+        """Join again, because the coordinator does not know this member or has a newer
+        generation.
+        """
         self._membership.leave_generation(reason)
         self._end_rebalance()
         self._rejoin_reason = reason
 
     def _end_rebalance(self) -> None:
-        """Forget the steps of a rebalance that was going on."""
+        """Forget the steps of a rebalance in progress."""
         self._attempt += 1
         self._waiting = False
         self._members = None
@@ -656,7 +669,7 @@ class ConsumerCoordinator:
             self._committing = None
 
     def _leave(self, now: float, reason: str) -> None:
-        """Leave the group: tell the coordinator, unless the member is static."""
+        """Leave the group. Send LeaveGroup to the coordinator, unless the member is static."""
         membership = self._membership
         if (
             membership.member_id
@@ -684,7 +697,7 @@ class ConsumerCoordinator:
         )
 
     def _on_left(self, answer: Message | None, now: float) -> None:
-        """The consumer is no member any more, whatever the answer is."""
+        """Handle the answer to LeaveGroup. In any case, the consumer is no longer a member."""
         self.leaving = False
         if isinstance(answer, LeaveGroupResponse):
             error = Errors.of(answer.error_code)
@@ -692,7 +705,9 @@ class ConsumerCoordinator:
                 self._link.lost(f"LeaveGroup was answered with {error.name}", now)
 
     def leave(self, now: float, reason: str) -> None:
-        """Leave the group, because of `unsubscribe` or `close`. `leaving` says when it is done."""
+        """Leave the group, because of `unsubscribe` or `close`. `leaving` becomes false when this
+        is done.
+        """
         if self._membership.state is not MembershipState.UNJOINED:
             self._leave(now, reason)
         if self._subscriptions.in_group:

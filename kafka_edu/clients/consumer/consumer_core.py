@@ -1,6 +1,6 @@
-"""The parts of a consumer that decide, and how they work together.
+"""The parts of a consumer that make decisions, and how they work together.
 
-They need no socket and no clock. The consumer, the simulator and the tests use them alike.
+They need no socket and no clock. The consumer, the simulator and the tests all use them.
 """
 
 import random
@@ -93,7 +93,7 @@ class ConsumerCore:
         self._reading_committed: set[TopicPartition] = set()
 
     def poll(self, now: float) -> None:
-        """Do what belongs to a call of `Consumer.poll()`. Raises what the program must know."""
+        """Do the core's part of `Consumer.poll()`. Raises the errors that the program must get."""
         for topic in self._used:
             error = self.metadata.errors.get(topic)
             if error is not None and not error.retriable:
@@ -101,20 +101,21 @@ class ConsumerCore:
         self.coordinator.poll(now)
 
     def run(self, now: float) -> None:
-        """Send what can be sent now, and end what is too late."""
+        """Send each request that can be sent now, and end what is too late."""
         self._match_pattern()
         self._use_topics(now)
         self.connections.poll(now)
         self._begin_positions()
         self.coordinator.run(now)
         self.fetcher.run(now)
-        if self.metadata.next_update_ms(now) <= 0:  # a part has found that it is out of date
+        # A part has found that the metadata is out of date.
+        if self.metadata.next_update_ms(now) <= 0:
             self.connections.poll(now)
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time.
+        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time.
 
-        An update of the metadata that is due already waits for a connection, not for the time.
+        A metadata update that is already due waits for a connection, not for a time.
         """
         return min(
             self.connections.next_poll_ms(now),
@@ -139,14 +140,16 @@ class ConsumerCore:
         self.metadata.ask_for_all(None)
 
     def _match_pattern(self) -> None:
-        """Take the topics of the last update, if the subscription is a pattern."""
+        """If the subscription is a pattern, take the matching topics of the last metadata
+        update.
+        """
         version = self.metadata.retained_version
         if self.subscriptions.pattern is not None and version != self._matched_version:
             self._matched_version = version
             self.subscriptions.match(self.metadata.retained)
 
     def use(self, topic: str, now: float) -> None:
-        """Let the metadata have this topic too, for a call of the program."""
+        """Add this topic to the metadata, because a call of the program needs it."""
         self.metadata.use(topic, now)
 
     def _use_topics(self, now: float) -> None:
@@ -158,9 +161,10 @@ class ConsumerCore:
                 self.metadata.use(topic, now)
 
     def _begin_positions(self) -> None:
-        """Give new partitions their position: the committed offset, or as auto.offset.reset says.
+        """Give new partitions a position: the committed offset, or one according to
+        auto.offset.reset.
 
-        In a rebalance, a partition that is given up gets no position any more.
+        In a rebalance, a partition that will be given up gets no position.
         """
         if self.coordinator.rebalancing:
             return

@@ -1,9 +1,8 @@
 """The bytes that members of a group exchange: subscriptions and assignments.
 
 (Kafka: ConsumerProtocol.java, StickyAssignor.java, CooperativeStickyAssignor.java.) The group's
-coordinator passes them on and does not read them. Each begins with a version, an int16. A reader of
-a later version than it knows reads what it knows, because later versions only add fields at the
-end.
+coordinator passes these bytes on without reading them. They begin with a version, an int16. Later
+versions only add fields at the end. So an older reader can read the fields that it knows.
 """
 
 import struct
@@ -28,7 +27,7 @@ NEWEST: Final = 1
 
 
 class StickyUserData(Message, valid="0-1", flexible="none"):
-    """What a member had, as the sticky assignor reports it. It has no version before it."""
+    """The partitions that a member had, as sticky reports them. No version comes before them."""
 
     previous_assignment: list[AssignedTopicPartitions] = field(
         Array(AssignedTopicPartitions), "0+", "The partitions that the member had."
@@ -44,7 +43,7 @@ def encode_subscription(
     user_data: bytes | None = None,
     version: int = NEWEST,
 ) -> bytes:
-    """Return the metadata of a JoinGroup request. `owned` is what the member has now."""
+    """Return the metadata of a JoinGroup request. `owned` are the member's present partitions."""
     body = ConsumerProtocolSubscription(
         topics=list(topics),
         user_data=user_data,
@@ -57,24 +56,26 @@ def encode_subscription(
 
 
 def encode_sticky_user_data(owned: Sequence[TopicPartition], generation: int) -> bytes:
-    """Return the user data with which the sticky assignor reports what a member had."""
+    """Return the user data in which the sticky assignor reports a member's former partitions."""
     return StickyUserData(previous_assignment=_assigned(owned), generation=generation).encode(1)
 
 
 def encode_generation(generation: int) -> bytes:
-    """Return the user data of cooperative-sticky: the generation of the owned partitions."""
+    """Return the user data of cooperative-sticky: the generation in which the member got
+    `owned`.
+    """
     return _GENERATION.pack(generation)
 
 
 def decode_subscription(
     metadata: bytes, group_instance_id: str | None = None, *, sticky: bool = False
 ) -> MemberSubscription:
-    """Return a member's subscription. With `sticky`, what it had is in its user data.
+    """Return a member's subscription. With `sticky`, its former partitions are in the user data.
 
-    Otherwise the user data is read as cooperative-sticky writes it: the generation alone. The other
-    assignors do not use it.
+    Otherwise the user data is read in the format of cooperative-sticky: only the generation. The
+    other assignors do not use the user data.
 
-    Raises ProtocolError if the bytes are no subscription. Unreadable user data counts as none.
+    Raises ProtocolError if the bytes are no subscription. Unreadable user data is ignored.
     """
     version = _version(metadata)
     body = ConsumerProtocolSubscription.decode(metadata, version, _VERSION.size)

@@ -1,14 +1,14 @@
 """Fetches records, and keeps them until `poll()` returns them (Kafka: Fetcher.java).
 
-A partition is fetched if it has a position, is not paused, and has no records here that wait. So a
-slow program fetches no more than one response for each broker ahead. A broker has one fetch in
-flight. It is answered when fetch.min.bytes are there, or after fetch.max.wait.ms.
+A partition is fetched if it has a position, is not paused, and has no waiting records here. So for
+a slow program, at most one response of each broker is fetched in advance. Each broker has one fetch
+in flight. The broker answers it when it has fetch.min.bytes, or after fetch.max.wait.ms.
 
 With client.rack, a leader may name a follower near the consumer. Then the consumer reads from the
 follower, for metadata.max.age.ms or until an error (KIP-392).
 
-Fetches to a broker form a session (KIP-227). Only partitions whose position changed are named in
-the next fetch. The handler of the session is the same class that followers use.
+Fetches to a broker form a session (KIP-227). The next fetch only names partitions whose position
+has changed. Followers use the same class for the session.
 """
 
 from collections import deque
@@ -60,8 +60,8 @@ from kafka_edu.trace.tracer import Tracer, because
 
 _NEWEST: Final = REGISTRY[ApiKey.FETCH].max_version
 _FIRST_WITH_V2: Final = 4
-"""The first version of Fetch with batches of format v2, as Kafka 0.11 has it."""
-#: Errors after which the metadata is asked for again, and then the fetch is sent again.
+"""The first version of Fetch with batches of format v2. Kafka 0.11 introduced it."""
+#: Errors after which the metadata is updated and the fetch is sent again.
 _STALE_METADATA: Final = frozenset(
     {
         Errors.NOT_LEADER_OR_FOLLOWER,
@@ -77,7 +77,7 @@ _STALE_METADATA: Final = frozenset(
 
 
 class Fetcher:
-    """The fetches of one consumer, and the records that wait. Its event loop owns it."""
+    """The fetches of one consumer, and the waiting records. The consumer's event loop owns it."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Fetcher:
         self._in_flight: set[int] = set()
         self._fetched: deque[FetchedRecords] = deque()
         self._resets: dict[tuple[TopicPartition, int], Callable[[], None]] = {}
-        """(partition, timestamp) of each reset in progress → a function that gives it up."""
+        """(partition, timestamp) of each reset in progress → a function that cancels it."""
         self._no_reset_before_ms: dict[tuple[TopicPartition, int], float] = {}
         """(partition, timestamp) of each lookup that has ended → when the same lookup may begin
         again, if the partition still has no position.
@@ -110,7 +110,9 @@ class Fetcher:
         self._stale: dict[TopicPartition, int] = {}
         """Partition → the version of the metadata that named a wrong leader for it."""
         self._errors: dict[str, ClientException] = {}
-        """Message → an error for `collect`, in order. Each waits once, however often it occurs."""
+        """Message → an error for `collect`, in order. An error that occurs several times is raised
+        once.
+        """
         self._validation = PositionValidation(
             config, metadata, connections, subscriptions, self.fail
         )
@@ -124,7 +126,7 @@ class Fetcher:
             self._send_fetches(now)
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
         times = (*self._not_before_ms.values(), *self._no_reset_before_ms.values())
         waits = (at - now for at in times if at > now)
         return min(
@@ -152,8 +154,8 @@ class Fetcher:
                 self._look_up(tp, timestamp)
 
     def _look_up(self, tp: TopicPartition, timestamp: int) -> None:
-        """Find the offset of a reset. The same lookup begins again after retry.backoff.ms at the
-        earliest, for example if the broker refuses it.
+        """Find the offset of a reset. If it fails, the same lookup may begin again after
+        retry.backoff.ms.
         """
 
         def found(result: FoundOffset | None, error: ClientException | None, now: float) -> None:
@@ -175,14 +177,14 @@ class Fetcher:
         self._resets[tp, timestamp] = self._lookups.find(tp, timestamp, found)
 
     def _send_fetches(self, now: float) -> None:
-        """Send one fetch to each leader that has something to send. O(partitions)."""
+        """Send one fetch to each broker from which partitions must be read. O(partitions)."""
         waiting = {each.tp for each in self._fetched}
         by_node: dict[int, list[TopicPartition]] = {}
         for tp in self._subscriptions.fetchable():
             if tp in waiting or self._not_before_ms.get(tp, now) > now:
                 continue
             if self._stale.get(tp) == self._metadata.version:
-                continue  # a newer version is requested already
+                continue  # a newer version of the metadata is already requested
             leader = self._metadata.leader(*tp)
             if leader == NO_LEADER:
                 if self._metadata.next_update_ms(now) < NEVER:  # no update is running
@@ -291,8 +293,8 @@ class Fetcher:
             for data in topic.partition_responses:
                 tp = TopicPartition(topic.topic, data.partition)
                 position = requested.get(tp)
-                # After a seek, a pause, a rebalance or a change of the leader, nobody wants these
-                # records.
+                # After a seek, a pause, a rebalance or a change of the leader, these records are
+                # not needed.
                 if (
                     position is not None
                     and self._subscriptions.at(tp) == position.offset
@@ -349,7 +351,7 @@ class Fetcher:
     def _refused(self, tp: TopicPartition, offset: int, error: Errors, now: float) -> None:
         self._not_before_ms[tp] = now + self._config.retry_backoff_ms
         if self._preferred.pop(tp, None) is not None and error is Errors.OFFSET_OUT_OF_RANGE:
-            return  # the follower may be behind or ahead: the leader knows better
+            return  # a follower may be behind the leader or ahead of it, so ask the leader
         if error is Errors.OFFSET_OUT_OF_RANGE:
             try:
                 self._subscriptions.out_of_range(tp, offset)
@@ -362,7 +364,7 @@ class Fetcher:
             self.fail(BrokerException(error, f"Partition {tp}: {error.message}"))
 
     def collect(self, most: int) -> list[ConsumerRecord]:
-        """Return at most `most` records that wait, and move their positions.
+        """Return at most `most` waiting records, and move the positions after them.
 
         Raises an error of a fetch, once, before any records.
         """
@@ -405,10 +407,10 @@ class Fetcher:
         return self._subscriptions.position(fetched.tp) == fetched.offset
 
     def fail(self, error: ClientException) -> None:
-        """Let a `collect` raise this error, unless the same one waits already."""
+        """Let the next `collect` raise this error, unless the same error waits already."""
         self._errors.setdefault(str(error), error)
 
     @property
     def buffered(self) -> int:
-        """Return how many partitions have records that wait."""
+        """Return how many partitions have waiting records."""
         return len(self._fetched)

@@ -1,4 +1,4 @@
-"""The membership of a consumer, as a transactional producer hands it to the group's coordinator."""
+"""The membership of a consumer, as a transactional producer sends it to the group's coordinator."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from kafka_edu.clients.consumer.membership import NO_MEMBER_ID
 class ConsumerGroupMetadata(NamedTuple):
     """A group and one membership in it (Kafka: ConsumerGroupMetadata.java; KIP-447).
 
-    The coordinator refuses the offsets of a member that the group has removed. So two consumers
+    The coordinator refuses offsets of a member that it has removed from the group. So two consumers
     never store offsets for the same partition.
     """
 
@@ -20,5 +20,5 @@ class ConsumerGroupMetadata(NamedTuple):
 
     @property
     def names_a_member(self) -> bool:
-        """Return whether there is more than the group's name."""
+        """Return whether there is a membership, and not only the group's name."""
         return self != ConsumerGroupMetadata(self.group_id)

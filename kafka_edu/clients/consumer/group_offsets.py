@@ -1,8 +1,8 @@
 """Commits offsets of a group, and reads committed ones (Kafka: ConsumerCoordinator.java).
 
-The coordinator stores the offsets in `__consumer_offsets`. A commit of a member carries its
-generation. If the group has gone on without the member, the coordinator refuses the commit, because
-another member has the partitions now.
+The coordinator stores the offsets in `__consumer_offsets`. A commit of a member contains its
+generation. If the group has a newer generation without the member, the coordinator refuses the
+commit, because other members have the partitions now.
 """
 
 import logging
@@ -41,8 +41,8 @@ log = logging.getLogger(__name__)
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 OnCommitted = Callable[[ClientException | None], None]
 OnFetched = Callable[[dict[TopicPartition, OffsetAndMetadata] | None, ClientException | None], None]
-"""Called once: with the offsets that exist, with an error, or with None and None if the generation
-has changed.
+"""Called once with (offsets, error): the existing offsets, or the error. Both are None if the
+generation has changed.
 """
 GiveUp = Callable[[], object]
 
@@ -60,7 +60,7 @@ _FIRST_WITH_REQUIRE_STABLE = 7
 
 
 class CommitFailedException(ClientException):
-    """The group has gone on without this consumer, so its offsets are not stored."""
+    """The consumer is no longer in the group's generation, so its offsets are not stored."""
 
     def __init__(self, error: Errors) -> None:
         super().__init__(
@@ -131,32 +131,34 @@ class GroupOffsets:
         self._fetches: dict[_Fetch, None] = {}
 
     def commit(self, offsets: Offsets, on_done: OnCommitted | None, *, retry: bool) -> GiveUp:
-        """Commit offsets. With `retry`, errors that may go away are tried again.
+        """Commit offsets. With `retry`, commit again after a temporary error.
 
-        Return a function that gives the commit up. Then `on_done` is not called.
+        Return a function that cancels the commit. Then `on_done` is not called.
         """
         commit = _Commit(offsets, on_done, retry)
         self._commits[commit] = None
         return lambda: self._commits.pop(commit, None)
 
     def fetch(self, partitions: Sequence[TopicPartition], on_done: OnFetched) -> GiveUp:
-        """Read the group's committed offsets of these partitions, until there is an answer."""
+        """Read the group's committed offsets of these partitions. Try again until there is an
+        answer.
+        """
         fetch = _Fetch(partitions, on_done, self._membership.generation)
         self._fetches[fetch] = None
         return lambda: self._fetches.pop(fetch, None)
 
     @property
     def busy(self) -> bool:
-        """Return whether the coordinator is needed."""
+        """Return whether a commit or a read needs the coordinator."""
         return bool(self._commits or self._fetches)
 
     @property
     def unsent(self) -> bool:
-        """Return whether a commit was not sent yet."""
+        """Return whether a commit is waiting to be sent."""
         return any(not commit.in_flight for commit in self._commits)
 
     def run(self, now: float) -> None:
-        """Send what is due, if the coordinator can be reached."""
+        """Send the requests that are due, if the coordinator can be reached."""
         if not self.busy:
             return
         for commit in list(self._commits):
@@ -178,7 +180,7 @@ class GroupOffsets:
                 self._send_fetch(fetch, now)
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms something is sent again. NEVER if nothing waits for the time."""
+        """Return in how many ms a request is sent again. NEVER if nothing waits for a time."""
         waiting: list[_Commit | _Fetch] = [*self._commits, *self._fetches]
         return min(
             (

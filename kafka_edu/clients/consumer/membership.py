@@ -5,15 +5,15 @@
                   │              └── SyncGroup failed┘                             │
                   └────────────────── a rebalance ─────────────────────────────────┘
 
-- Unjoined: no member. The coordinator has never heard of the consumer, or has removed it.
+- Unjoined: the consumer is no member. The coordinator does not know it yet, or has removed it.
 - Revoking: a rebalance begins. The consumer commits, and the program gives up its partitions. In a
-  cooperative rebalance, it gives up only those of topics that it does not read any more.
+  cooperative rebalance, it gives up only partitions of topics that it no longer reads.
 - PreparingRebalance: JoinGroup is sent. The coordinator answers when all members have joined.
 - CompletingRebalance: there is a new generation. The leader assigns the partitions, and every
-  member waits for its own with SyncGroup.
-- Assigning: the assignment came. The next `poll()` takes it, and tells the program. In a
-  cooperative rebalance, the program first gives up what the assignment does not have. Then a second
-  rebalance follows.
+  member waits for its partitions with SyncGroup.
+- Assigning: the assignment arrived. The next `poll()` takes it, and calls the program's listener.
+  In a cooperative rebalance, the program first gives up the partitions that are not in the
+  assignment. Then a second rebalance follows.
 - Stable: the consumer reads, and sends heartbeats.
 
 Kafka has no states Revoking and Assigning: there the thread that calls `poll()` is in the middle of
@@ -64,7 +64,7 @@ IN_GENERATION: Final = frozenset(
     }
 )
 
-#: States in which the partitions of the generation are the consumer's to commit.
+#: States in which the consumer may commit offsets for the partitions of its generation.
 MAY_COMMIT: Final = IN_GENERATION - {MembershipState.COMPLETING_REBALANCE}
 
 
@@ -83,16 +83,16 @@ class Membership:
 
     @property
     def in_generation(self) -> bool:
-        """Return whether the coordinator has the consumer as a member, as far as it knows."""
+        """Return whether the consumer is a member of its generation, as far as it knows."""
         return self.generation != NO_GENERATION and self.state in IN_GENERATION
 
     @property
     def may_commit(self) -> bool:
-        """Return whether the partitions of the generation are the consumer's to commit."""
+        """Return whether the consumer may commit offsets for the partitions of its generation."""
         return self.generation != NO_GENERATION and self.state in MAY_COMMIT
 
     def enter(self, state: MembershipState, reason: str) -> None:
-        """Change the state. Raises ValueError for a change that the table does not have."""
+        """Change the state. Raises ValueError for a change that is not in the table."""
         if self.state not in VALID_PREVIOUS_STATES[state]:
             raise ValueError(f"a membership cannot go from {self.state} to {state}")
         before, self.state = self.state, state
@@ -117,7 +117,7 @@ class Membership:
         )
 
     def leave_generation(self, reason: str, *, keep_member_id: bool = False) -> None:
-        """Be no member of a generation any more. With `keep_member_id`, join as the same member."""
+        """Leave the generation. With `keep_member_id`, the next join is as the same member."""
         if not keep_member_id:
             self.member_id = NO_MEMBER_ID
         self.generation = NO_GENERATION

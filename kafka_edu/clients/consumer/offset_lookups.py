@@ -1,7 +1,7 @@
 """Ask the leaders for offsets: the start of a log, its end, or the first record since a time.
 
-(Kafka: Fetcher.java, the part about ListOffsets.) Resets of positions use it, and the calls of the
-program that ask for offsets.
+(Kafka: Fetcher.java, the part about ListOffsets.) Two kinds of code use it: resets of positions,
+and the program's calls that return offsets.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ _NEWEST: Final = REGISTRY[ApiKey.LIST_OFFSETS].max_version
 
 
 class FoundOffset(NamedTuple):
-    """The result of one lookup. All are -1 if no record is as new as the timestamp."""
+    """The result of one lookup. All fields are -1 if each record is older than the timestamp."""
 
     offset: int
     timestamp: int
@@ -70,7 +70,7 @@ class OffsetLookups:
         self._lookups: dict[_Lookup, None] = {}
 
     def find(self, tp: TopicPartition, timestamp: int, on_found: OnFound) -> Callable[[], None]:
-        """Begin a lookup. Return a function that gives it up."""
+        """Begin a lookup. Return a function that cancels it."""
         lookup = _Lookup(tp, timestamp, on_found)
         self._lookups[lookup] = None
         return lambda: self._lookups.pop(lookup, None)
@@ -80,7 +80,7 @@ class OffsetLookups:
         return {lookup.tp.topic for lookup in self._lookups}
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms a lookup may be sent again. NEVER if none waits for the time."""
+        """Return in how many ms a lookup may be sent again. NEVER if no lookup waits for a time."""
         return min(
             (
                 each.not_before_ms - now
@@ -91,7 +91,7 @@ class OffsetLookups:
         )
 
     def run(self, now: float) -> None:
-        """Send what is due: one request to each leader. O(lookups)."""
+        """Send the lookups that are due, in one request to each leader. O(lookups)."""
         by_node: dict[int, list[_Lookup]] = {}
         for lookup in self._lookups:
             if lookup.in_flight or lookup.not_before_ms > now:
@@ -108,7 +108,8 @@ class OffsetLookups:
 
     def _send(self, node: int, lookups: list[_Lookup], now: float) -> None:
         version = self._connections.version(node, ApiKey.LIST_OFFSETS, _NEWEST)
-        # One request has each partition once. A second lookup of it waits for the first.
+        # A request contains each partition once. A second lookup of a partition waits for the
+        # first.
         chosen = {lookup.tp: lookup for lookup in reversed(lookups)}
         topics: dict[str, list[ListOffsetsPartition]] = {}
         for tp, lookup in chosen.items():

@@ -1,8 +1,8 @@
 """Check positions after a change of the leader (Kafka: OffsetsForLeaderEpochClient.java; KIP-320).
 
 After an unclean election, the new leader may lack records that the consumer has read, and may have
-others at their offsets. A consumer that goes on at its old position would skip those others. So it
-asks the new leader where the epoch of its last record ends:
+others at their offsets. A consumer that continues at its old position would skip these other
+records. So it asks the new leader where the epoch of its last record ends:
 
     old leader, epoch 3    … 8 9 10 11         the consumer has read up to 11: its position is 12
     new leader, epoch 4    … 8 9 | 10' 11' 12'
@@ -40,7 +40,7 @@ from kafka_edu.protocol.schema import Message
 
 _CONSUMER: Final = -1
 _FIRST_FOR_CONSUMERS: Final = 3
-"""The first version that every consumer may send. Older ones need a broker's permission."""
+"""The first version that every consumer may send. Older versions need a broker's permission."""
 _NEWEST: Final = REGISTRY[ApiKey.OFFSET_FOR_LEADER_EPOCH].max_version
 
 Requested = dict[TopicPartition, FetchPosition]
@@ -57,7 +57,7 @@ class PositionValidation:
         subscriptions: SubscriptionState,
         fail: Callable[[ClientException], None],
     ) -> None:
-        """`fail` lets the next `poll()` raise an error."""
+        """`fail` is called with an error that the next `poll()` must raise."""
         self._config = config
         self._metadata = metadata
         self._connections = connections
@@ -70,7 +70,7 @@ class PositionValidation:
         """Partition → the version of the metadata that named a wrong leader for it."""
 
     def run(self, now: float) -> bool:
-        """Send what is due: one request to each leader. O(partitions).
+        """Send the questions that are due, in one request to each leader. O(partitions).
 
         Return whether positions became valid at once, because their leader cannot be asked.
         """
@@ -79,7 +79,7 @@ class PositionValidation:
             if tp in self._in_flight:
                 continue
             if self._stale.get(tp) == self._metadata.version:
-                continue  # a newer version is requested already
+                continue  # a newer version of the metadata is already requested
             leader = self._metadata.leader(*tp)
             if leader == NO_LEADER:
                 if self._metadata.next_update_ms(now) < NEVER:  # no update is running
@@ -97,12 +97,12 @@ class PositionValidation:
         return any_valid
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
         waits = (at - now for _, at in self._not_before_ms.values() if at > now)
         return min(waits, default=NEVER)
 
     def _send(self, node: int, partitions: list[TopicPartition], now: float) -> bool:
-        """Send the questions to a leader. Return False if it is too old for them."""
+        """Send the questions to a leader. Return False if the leader is too old for them."""
         version = self._connections.version(node, ApiKey.OFFSET_FOR_LEADER_EPOCH, _NEWEST)
         requested = {tp: self._subscriptions.fetch_position(tp) for tp in partitions}
         if version < _FIRST_FOR_CONSUMERS:

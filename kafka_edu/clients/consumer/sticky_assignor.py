@@ -1,13 +1,15 @@
 """The sticky assignment: equal shares, and as few partitions as possible change their member.
 
-(Kafka: StickyAssignor.java, CooperativeStickyAssignor.java; KIP-54, KIP-341, KIP-429.) A partition
-that moves costs something: the old member commits it, and the new one may have to rebuild state for
-it. Each member reports what it had, so the leader can leave it there.
+(Kafka: StickyAssignor.java, CooperativeStickyAssignor.java; KIP-54, KIP-341, KIP-429.) Each move of
+a partition has a cost: the old member commits its offset, and the new member may have to rebuild
+state for it. Each member reports its former partitions, so the leader can leave them with this
+member.
 
 Two cases:
 
 - All members subscribe to the same topics. Then the shares are known beforehand: with 7 partitions
-  and 3 members they are 3, 2 and 2. Each member keeps up to its share, and the rest is dealt out.
+  and 3 members they are 3, 2 and 2. Each member keeps partitions up to its share, and the rest is
+  divided.
 - The subscriptions differ. Then the leader improves the present assignment step by step, while some
   member could take a partition from a member that has at least two more. Kafka stops when no single
   move helps. Ours then looks for a chain of moves, so it is at least as balanced as Kafka's.
@@ -32,10 +34,10 @@ def sticky_assign(
 def cooperative_sticky_assign(
     partitions_per_topic: Mapping[str, int], subscriptions: Mapping[str, MemberSubscription]
 ) -> Assignment:
-    """Assign as sticky does, but withhold the partitions that another member has still.
+    """Assign as sticky does, but leave out each partition that another member still has.
 
-    Their old member sees that they are missing, gives them up, and joins again. In this second
-    rebalance nobody has them, so they go to their new member. O(sticky + partitions).
+    The old member sees that these partitions are missing, gives them up, and joins again. In this
+    second rebalance no member has them, so they go to their new member. O(sticky + partitions).
     """
     claims: dict[TopicPartition, set[str]] = {}
     for member, subscription in subscriptions.items():
@@ -62,8 +64,8 @@ def _equal_shares(
 ) -> Assignment:
     """Assign when all members subscribe to the same topics. O(partitions · log + members).
 
-    What a member had counts only if it is of the newest generation. An older member missed a
-    rebalance, and others may have its partitions now.
+    Former partitions count only if they are from the newest generation. A member with an older
+    generation missed a rebalance, and other members may have its partitions now.
     """
     topics = next(iter(subscriptions.values())).topics
     everything = _all_partitions(partitions_per_topic, topics)
@@ -79,7 +81,8 @@ def _equal_shares(
         owned[member] = [tp for tp in valid if tp in exists and tp not in taken]
         assignment[member] = owned[member][:share]
         taken.update(assignment[member])
-    for member, had in owned.items():  # the larger shares go first to members that had more
+    # Members that had more than `share` partitions keep one extra first.
+    for member, had in owned.items():
         if more and len(had) > share:
             assignment[member].append(had[share])
             taken.add(had[share])
@@ -120,18 +123,20 @@ class _Improvement:
             member: sum(partitions_per_topic.get(topic, 0) for topic in topics)
             for member, topics in wants.items()
         }
-        """Member → how many partitions it could have at most."""
+        """Member → the maximum number of partitions that it could have."""
         self._partitions = sorted(everything, key=lambda tp: (len(self._takers[tp.topic]), tp))
-        """All partitions. Those that few members can take come first."""
+        """All partitions. Partitions that only few members can take come first."""
         exists = set(everything)
         self._owner: dict[TopicPartition, str] = {}
         self._older_owner: dict[TopicPartition, str] = {}
-        """Partition → the member that says it had the partition in an older generation."""
+        """Partition → a member that reports it from an older generation than its owner."""
         self._count = dict.fromkeys(subscriptions, 0)
         self._moves: dict[TopicPartition, tuple[str, str]] = {}
-        """Partition → the member that it moved from, and the one that has it now."""
+        """Partition → its first member and its present member, if it was moved."""
         self._must_revoke = False
-        """Whether a member lost a topic, so that its partitions move in any case."""
+        """Whether a member no longer subscribes to a topic, so that its partitions of the topic
+        must move.
+        """
         for tp, member in self._read_owned(subscriptions):
             if tp not in exists:
                 continue
@@ -144,7 +149,7 @@ class _Improvement:
     def _read_owned(
         self, subscriptions: Mapping[str, MemberSubscription]
     ) -> list[tuple[TopicPartition, str]]:
-        """Return each partition's owner. Of two that report it, the newer generation wins."""
+        """Return each partition's owner. If two members report it, the newer generation wins."""
         claims: dict[TopicPartition, dict[int, str]] = {}
         for member in sorted(subscriptions):
             generation = subscriptions[member].generation
@@ -159,7 +164,7 @@ class _Improvement:
         return owners
 
     def run(self) -> Assignment:
-        """Assign what nobody has, then move partitions as long as that helps."""
+        """Assign the partitions without an owner, then move partitions as long as that helps."""
         began_empty = not self._owner
         new = [tp for tp in self._partitions if tp not in self._owner]
         for tp in new:
@@ -215,7 +220,8 @@ class _Improvement:
         return moved
 
     def _improve_by_a_chain(self, movable: list[TopicPartition]) -> bool:
-        """Move one partition from each member of a chain to the next, if that evens out its ends.
+        """Move one partition from each member of a chain to the next, if this balances the two
+        ends.
 
         Example: a has 6, b has 5 and c has 4. c cannot take any partition of a, but b can, and c
         can take one of b. Kafka has no such step, so its assignment can be less balanced.
@@ -249,7 +255,9 @@ class _Improvement:
         self._count[last] += 1
 
     def _move(self, tp: TopicPartition, target: str) -> None:
-        """Move a partition, or better one of the same topic that came from `target`."""
+        """Move `tp`. If another partition of the topic moved away from `target`, move that back
+        instead.
+        """
         source = self._moves.get(tp, (self._owner[tp], ""))[0]
         back = [
             other

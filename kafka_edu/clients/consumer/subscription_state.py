@@ -1,4 +1,4 @@
-"""What a consumer reads, and how far it is (Kafka: SubscriptionState.java).
+"""The partitions that a consumer reads, and its positions (Kafka: SubscriptionState.java).
 
 A consumer reads either topics, whose partitions its group divides (`subscribe`), or partitions that
 the program chose (`assign`), never both. The topics have names, or match a pattern. For each
@@ -10,10 +10,10 @@ assigned partition this class has the position: the offset of the next record th
                                      ▲  offset found   │ OFFSET_OUT_OF_RANGE
                                      └─────────────────┘
 
-A partition is fetched in the state Fetching only. From there it goes to AwaitValidation and back if
-it has a new leader, because that one may lack records (see position_validation). A reset asks the
-leader for an offset: the start of the log, its end, or the first record that is not older than a
-timestamp.
+A partition is fetched only in the state Fetching. When it gets a new leader, it goes to
+AwaitValidation and back, because the new leader may lack records (see position_validation). A reset
+asks the leader for an offset: the start of the log, its end, or the first record that is not older
+than a timestamp.
 """
 
 import re
@@ -79,12 +79,12 @@ class SubscriptionType(StrEnum):
 
 
 class OffsetAndMetadata(NamedTuple):
-    """A committed offset: that of the next record to read (Kafka: OffsetAndMetadata.java)."""
+    """A committed offset: the offset of the next record to read (Kafka: OffsetAndMetadata.java)."""
 
     offset: int
     metadata: str = ""
     leader_epoch: int = -1
-    """The leader epoch of the last record before it; -1 if unknown."""
+    """The leader epoch of the last record before the offset. -1 if unknown."""
 
 
 _SEEK_OR_RESET: Final = "Seek to an offset, or set auto.offset.reset to earliest or latest."
@@ -92,7 +92,7 @@ _SEEK_OR_RESET: Final = "Seek to an offset, or set auto.offset.reset to earliest
 
 class InvalidOffsetException(ClientException):
     """A partition has no valid position, and auto.offset.reset is none. The program may seek to
-    another one.
+    another position.
     """
 
     def __init__(self, tp: TopicPartition, message: str, advice: str = _SEEK_OR_RESET) -> None:
@@ -135,13 +135,13 @@ class LogTruncationException(OffsetOutOfRangeException):
 
 
 class FetchPosition(NamedTuple):
-    """A position, and what makes it valid (Kafka: SubscriptionState.FetchPosition)."""
+    """A position, with its leader and epochs (Kafka: SubscriptionState.FetchPosition)."""
 
     offset: int
     epoch: int
-    """The leader epoch of the last record before it; -1 if unknown."""
+    """The leader epoch of the last record before the position. -1 if unknown."""
     leader: int
-    """The leader for which the position was checked last; -1 for none."""
+    """The leader for which the position was last checked. -1 if it was not checked."""
     leader_epoch: int
 
 
@@ -157,7 +157,7 @@ class NotAssignedException(ClientException):
 
 
 class _Partition:
-    """What the consumer knows of one assigned partition."""
+    """The state of one assigned partition."""
 
     __slots__ = (
         "epoch",
@@ -177,7 +177,7 @@ class _Partition:
         self.epoch = -1
         self.leader = self.leader_epoch = -1
         self.from_leader = False
-        """Whether the leader itself said this position, so that it needs no check."""
+        """Whether the position came from the leader itself, so that it needs no check."""
         self.paused = False
         self.reset_to = LATEST_TIMESTAMP
         self.high_watermark = NO_OFFSET
@@ -205,7 +205,7 @@ class SubscriptionState:
     def subscribe(self, topics: Iterable[str]) -> None:
         """Read these topics as a member of the group. Until a rebalance, the assignment stays.
 
-        Raises ClientException if the consumer has partitions by `assign`.
+        Raises ClientException if `assign` is in use.
         """
         self._set_type(SubscriptionType.TOPICS)
         self.topics = tuple(sorted(set(topics)))
@@ -214,14 +214,14 @@ class SubscriptionState:
     def subscribe_pattern(self, pattern: re.Pattern[str]) -> None:
         """Read the topics whose whole name matches, as a member of the group.
 
-        `match` says which topics there are. Raises ClientException as `subscribe` does.
+        `match` later gets the existing topics. Raises ClientException if `assign` is in use.
         """
         self._set_type(SubscriptionType.PATTERN)
         self.pattern = pattern
         self._subscribed(())
 
     def match(self, topics: Iterable[str]) -> None:
-        """Take the topics that match the pattern, out of those that exist."""
+        """Take those of the existing topics that match the pattern."""
         assert self.pattern is not None
         matching = tuple(sorted(topic for topic in topics if self.pattern.fullmatch(topic)))
         if matching != self.topics:
@@ -234,9 +234,10 @@ class SubscriptionState:
         return self.type in (SubscriptionType.TOPICS, SubscriptionType.PATTERN)
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these partitions, without a group. Those that it has already keep their position.
+        """Read these partitions, without a group. Partitions that are already assigned keep their
+        position.
 
-        Raises ClientException if the consumer has topics by `subscribe`.
+        Raises ClientException if `subscribe` is in use.
         """
         self._set_type(SubscriptionType.PARTITIONS)
         chosen = list(dict.fromkeys(partitions))
@@ -271,7 +272,7 @@ class SubscriptionState:
             )
 
     def assign_from_group(self, partitions: Iterable[TopicPartition]) -> None:
-        """Take the partitions that a rebalance gave, or none while one is running."""
+        """Take the partitions that a rebalance gave. Take none while a rebalance is running."""
         self._replace(partitions)
 
     def _replace(self, partitions: Iterable[TopicPartition]) -> None:
@@ -299,7 +300,7 @@ class SubscriptionState:
     def _enter(
         self, tp: TopicPartition, partition: _Partition, state: FetchState, reason: str
     ) -> None:
-        """Change a partition's state. Raises ValueError for a change that the table lacks."""
+        """Change a partition's state. Raises ValueError for a change that is not in the table."""
         if partition.state not in VALID_PREVIOUS_STATES[state]:
             raise ValueError(f"a partition cannot go from {partition.state} to {state}")
         before, partition.state = partition.state, state
@@ -336,10 +337,10 @@ class SubscriptionState:
         self._enter(tp, partition, FetchState.FETCHING, reason)
 
     def note_leader(self, tp: TopicPartition, leader: int, leader_epoch: int) -> bool:
-        """Note a new leader. Return whether the position must be validated for this one. O(1).
+        """Record a new leader. Return whether the position must be validated for this leader. O(1).
 
-        It must be if the leader is another one, or has another epoch. Without the epoch of the last
-        record there is nothing to compare.
+        This is necessary if the leader or its epoch has changed. It is impossible if the epoch of
+        the last record is unknown.
         """
         partition = self._of(tp)
         if (
@@ -357,21 +358,21 @@ class SubscriptionState:
         return True
 
     def fetch_position(self, tp: TopicPartition) -> FetchPosition:
-        """Return the position, and for which leader it is valid or will be. O(1)."""
+        """Return the position, and the leader for which it is valid or is being validated. O(1)."""
         partition = self._of(tp)
         return FetchPosition(
             partition.position, partition.epoch, partition.leader, partition.leader_epoch
         )
 
     def _awaits(self, tp: TopicPartition, requested: FetchPosition) -> _Partition | None:
-        """Return the partition if the question about this position is still open."""
+        """Return the partition if this position is still being validated."""
         partition = self._partitions.get(tp)
         if partition is None or partition.state is not FetchState.AWAIT_VALIDATION:
             return None
         return partition if self.fetch_position(tp) == requested else None
 
     def validated(self, tp: TopicPartition, requested: FetchPosition, reason: str) -> None:
-        """Fetch from this position, unless the program has asked for another one since."""
+        """Fetch from this position, unless the program has changed the position since."""
         partition = self._awaits(tp, requested)
         if partition is not None:
             self._enter(tp, partition, FetchState.FETCHING, reason)
@@ -379,7 +380,7 @@ class SubscriptionState:
     def epoch_ended(
         self, tp: TopicPartition, requested: FetchPosition, end_offset: int, epoch: int
     ) -> None:
-        """Take the answer of the leader: there the epoch of the last record ends.
+        """Handle the leader's answer: the offset at which the epoch of the last record ends.
 
         Raises LogTruncationException if the log was truncated and auto.offset.reset is none.
         """
@@ -397,7 +398,7 @@ class SubscriptionState:
             self._seek(tp, partition, end_offset, epoch, "the log was truncated", from_leader=True)
 
     def begin(self, tp: TopicPartition, committed: OffsetAndMetadata | None, why: str) -> None:
-        """Give a new partition its position: the committed offset, or as auto.offset.reset says.
+        """Give a new partition its position: the committed offset, or one by auto.offset.reset.
 
         `why` is a sentence about the case without a committed offset. Raises
         NoOffsetForPartitionException.
@@ -409,7 +410,7 @@ class SubscriptionState:
             self._seek(tp, self._of(tp), committed.offset, epoch, "the offset was committed")
 
     def out_of_range(self, tp: TopicPartition, offset: int) -> None:
-        """Reset a position that the leader's log does not have any more, or not yet.
+        """Reset a position that is before the start or after the end of the leader's log.
 
         Raises OffsetOutOfRangeException if auto.offset.reset is none.
         """
@@ -418,9 +419,9 @@ class SubscriptionState:
         self.reset_by_default(tp, f"Offset {offset} is out of range")
 
     def request_reset(self, tp: TopicPartition, timestamp: int, reason: str) -> None:
-        """Let the leader say the position: EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or a time in ms.
+        """Ask the leader for a position: EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or a time in ms.
 
-        Until then the partition has no position.
+        Until the answer arrives, the partition has no position.
         """
         self._await_reset(tp, timestamp, reason)
 
@@ -430,7 +431,9 @@ class SubscriptionState:
         self._enter(tp, partition, FetchState.AWAIT_RESET, reason)
 
     def reset_by_default(self, tp: TopicPartition, why: str) -> None:
-        """Reset as auto.offset.reset says. Raises NoOffsetForPartitionException if it is none."""
+        """Reset by auto.offset.reset. Raises NoOffsetForPartitionException if this setting is
+        none.
+        """
         if self._reset is OffsetResetStrategy.NONE:
             raise NoOffsetForPartitionException(tp, why)
         self._await_reset(tp, _TIMESTAMPS[self._reset], why)
@@ -443,18 +446,20 @@ class SubscriptionState:
         return partition if partition.reset_to == timestamp else None
 
     def reset_found_nothing(self, tp: TopicPartition, timestamp: int) -> None:
-        """No record is as new as the time of a reset: go to the end of the log."""
+        """Go to the end of the log, because all records are older than the time of the reset."""
         if self._resetting(tp, timestamp) is not None:
             self._await_reset(tp, LATEST_TIMESTAMP, "no record is as new as the time")
 
     def reset_done(self, tp: TopicPartition, timestamp: int, offset: int, epoch: int) -> None:
-        """Take the offset of a reset, unless the program has asked for something else since."""
+        """Take the offset of a reset, unless the program has changed the position since."""
         partition = self._resetting(tp, timestamp)
         if partition is not None:
             self._seek(tp, partition, offset, epoch, "the leader said the offset", from_leader=True)
 
     def advance(self, tp: TopicPartition, offset: int, epoch: int, records: int) -> None:
-        """Move the position behind records that `poll()` returns. The position never goes back."""
+        """Move the position after the records that `poll()` returns. The position never goes
+        back.
+        """
         partition = self._of(tp)
         before = partition.position
         assert before <= offset
@@ -498,23 +503,25 @@ class SubscriptionState:
         return self._of(tp).position
 
     def valid_position(self, tp: TopicPartition) -> int:
-        """Return the position, or NO_OFFSET also while it is validated."""
+        """Return the position. Return NO_OFFSET if there is none, or while it is being
+        validated.
+        """
         partition = self._of(tp)
         return NO_OFFSET if partition.state is FetchState.AWAIT_VALIDATION else partition.position
 
     def at(self, tp: TopicPartition) -> int:
-        """Return the position; NO_OFFSET if the partition is paused or not assigned. O(1)."""
+        """Return the position, or NO_OFFSET if the partition is paused or not assigned. O(1)."""
         partition = self._partitions.get(tp)
         return NO_OFFSET if partition is None or partition.paused else partition.position
 
     def note_high_watermark(self, tp: TopicPartition, high_watermark: int) -> None:
-        """Note the high watermark that came with a fetch, for `lag`."""
+        """Store the high watermark of a Fetch response, for `lag`."""
         partition = self._partitions.get(tp)
         if partition is not None:
             partition.high_watermark = high_watermark
 
     def describe(self, tp: TopicPartition, leader: int, committed: int) -> ConsumedPartition:
-        """Return what is known of a partition, as a sample shows it. O(1)."""
+        """Return the state of a partition for a sample. O(1)."""
         partition = self._of(tp)
         return ConsumedPartition(
             topic=tp.topic,
@@ -528,7 +535,7 @@ class SubscriptionState:
         )
 
     def lag(self, tp: TopicPartition) -> int:
-        """Return how many offsets the position is before the high watermark; -1 if unknown."""
+        """Return the number of offsets from the position to the high watermark. -1 if unknown."""
         partition = self._of(tp)
         if NO_OFFSET in (partition.position, partition.high_watermark):
             return -1
@@ -539,11 +546,13 @@ class SubscriptionState:
         return [tp for tp, each in self._partitions.items() if each.state is state]
 
     def reset_target(self, tp: TopicPartition) -> int:
-        """Return the timestamp of a reset that is not done yet."""
+        """Return the timestamp of the reset that is in progress."""
         return self._of(tp).reset_to
 
     def fetchable(self) -> list[TopicPartition]:
-        """Return the partitions to fetch: with a position, and not paused. O(partitions)."""
+        """Return the partitions to fetch. They have a valid position and are not paused.
+        O(partitions).
+        """
         return [
             tp
             for tp, each in self._partitions.items()
@@ -551,7 +560,9 @@ class SubscriptionState:
         ]
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the position of each partition that has a valid one: what a commit stores."""
+        """Return each partition's valid position, for a commit. Partitions without one are left
+        out.
+        """
         return {
             tp: OffsetAndMetadata(each.position, "", each.epoch)
             for tp, each in self._partitions.items()

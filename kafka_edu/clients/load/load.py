@@ -24,9 +24,9 @@ from kafka_edu.trace.events.client import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: The load stalls if no ack arrives for this many ms and a record has waited as long.
+#: The load stalls if no ack has arrived for this many ms, and a record has waited at least as long.
 STALL_MS: Final = 1_000
-#: At the end, the load waits at most this many seconds for answers, and then as long for reads.
+#: At the end, the load waits at most this many seconds for answers, and then as many for reads.
 LAST_ANSWERS_S: Final = 15.0
 
 
@@ -111,7 +111,7 @@ class Load:
         self._error = ""
         self._last_ack_ms = self._clock.hi_res_clock_ms()
         self._stalled = 0
-        """The number of the LoadStalled event if the load is stalled now, else 0."""
+        """The number of the LoadStalled event if the load is stalled now, otherwise 0."""
         self._stalled_since_ms = 0
         trace.on_snapshot(self._snapshot)
         trace.on_gauges(self._gauges)
@@ -154,7 +154,7 @@ class Load:
         yield LoadSampled(load=self.state())
 
     def tick(self) -> None:
-        """Count the results that the clients have put into the deque, and notice a stall.
+        """Count the results that the clients have put into the deque, and detect a stall.
 
         O(results).
         """
@@ -193,7 +193,7 @@ class Load:
             )
 
     def _go_on(self, partition: int, offset: int) -> None:
-        """End the stall, because a record was acked, or sent with acks=0."""
+        """End the stall, because a record was acked, or was sent with acks=0."""
         with self._trace.because(self._stalled):
             self._trace(
                 LoadGoesOn(

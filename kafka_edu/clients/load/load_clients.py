@@ -1,7 +1,7 @@
 """Unmodified clients for a load. They use librdkafka (confluent-kafka), each in its own thread.
 
-The labs use them, because there a client that is not ours judges the learner's broker. The command
-`load` uses clients of ours (`own_clients`).
+The labs use them, because an independent client should judge the learner's broker. The command
+`load` uses this project's own clients (`own_clients`).
 
 A thread puts the result of each record into a deque, whose `append` and `popleft` are atomic. Only
 the load's event loop takes results out and counts them.
@@ -107,7 +107,7 @@ class LoadProducer:
                 key=b"key-%d" % (number % self._keys) if self._keys else None,
                 on_delivery=lambda error, message: self._on_delivery(number, error, message),
             )
-        except BufferError:  # its queue is full while no leader accepts records
+        except BufferError:  # librdkafka's queue is full while no leader accepts records
             return False
         self.waiting[number] = self._clock.hi_res_clock_ms()
         return True
@@ -127,7 +127,7 @@ class LoadProducer:
         while True:
             try:
                 return next(iter(self.waiting.values()), None)
-            except RuntimeError:  # the producer's thread has just added or removed one
+            except RuntimeError:  # the producer's thread has just added or removed an entry
                 continue
 
     async def finish(self, timeout_s: float) -> int:
@@ -147,7 +147,8 @@ class LoadProducer:
 class LoadConsumer:
     """Read the topic as a member of a group.
 
-    It begins at the offsets that the group has committed, or else at the beginning of the topic.
+    It begins at the group's committed offsets. If there are none, it begins at the start of the
+    topic.
     """
 
     def __init__(

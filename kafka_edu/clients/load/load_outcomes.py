@@ -1,12 +1,13 @@
-"""The records of a load, and what can happen to each: the words between clients and their load."""
+"""The records of a load and the possible results of each. The clients report them to the load."""
 
 from typing import Final, NamedTuple
 
 from kafka_edu.clients.load.load_tally import StoredRecord
 
-#: A consumer that cannot leave its group is given up after this many seconds.
+#: After this many seconds, the load no longer waits for a consumer to leave its group.
 LEAVE_S: Final = 10.0
-#: Seconds. After a longer time in which it could not send, a producer does not catch up.
+#: If a producer could not send for more than this many seconds, it does not send the missed
+#: records.
 MOST_BEHIND_S: Final = 1.0
 #: A producer sends nothing while this many records wait for their answers.
 MAX_WAITING: Final = 100_000
@@ -38,7 +39,7 @@ class Refused(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Result of a consumer: it has read a record."""
+    """Result of a consumer: the consumer has read a record."""
 
     record: StoredRecord
 

@@ -1,18 +1,18 @@
 """Compare the acked records with the records that were read, while the load is running.
 
-Each record carries its number. An ack says that record n is stored at this partition and offset. A
+Each record contains its number. An ack says that record n is stored at this partition and offset. A
 consumer reads a partition in order. So if it has passed the offset of an acked record without
-finding that record there, the record is lost. The memory grows only with the records that are acked
-but not read yet, or read but not acked yet.
+finding that record there, the record is lost. Only records that are acked but not read yet, or read
+but not acked yet, need memory.
 """
 
 import heapq
 from collections import defaultdict
 from typing import Final, NamedTuple
 
-#: The most records that are remembered as read before their acks arrived. Older ones are forgotten.
+#: The maximum number of records stored as read before their acks arrived. Older ones are dropped.
 MAX_AHEAD: Final = 100_000
-#: The most lost records that are remembered with their places.
+#: The maximum number of lost records that are stored with their partitions and offsets.
 MAX_LOST: Final = 10_000
 
 
@@ -35,7 +35,7 @@ class _PartitionTally:
         self.acked_offsets: list[int] = []
         """The offsets of `acked` as a heap.
 
-        It may still contain offsets that `acked` no longer has.
+        It may still contain offsets that were removed from `acked`.
         """
         self.ahead: dict[int, int] = {}
         """Offset → number of each record that was read before its ack arrived."""
@@ -107,7 +107,7 @@ class LoadTally:
     def _read_again(self, record: StoredRecord) -> None:
         """Count a record below the position.
 
-        It was read before, or it counted as lost and is found now.
+        Either it was read before, or it counted as lost until now.
         """
         place = record.partition, record.offset
         if self._lost.get(place) == record.number:
@@ -118,7 +118,7 @@ class LoadTally:
             self.read_again += 1
 
     def _gone(self, records: list[StoredRecord]) -> list[StoredRecord]:
-        """Count acked records that are not in the log. Return those that are lost.
+        """Count acked records that were not found in the log. Return those that are lost.
 
         In a compacted topic none of them counts as lost.
         """

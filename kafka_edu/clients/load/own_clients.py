@@ -1,7 +1,7 @@
-"""The clients of `kafka-edu load`: our own producers and consumers, each with the load's tracer.
+"""The clients of `kafka-edu load`: our own producers and consumers, which use the load's tracer.
 
-So their events and samples reach dashboards and recordings. They are tasks of one event loop, the
-one that ticks the load and serves its events.
+So their events and samples reach dashboards and recordings. They are tasks of the event loop that
+also calls `Load.tick` and serves the load's events.
 """
 
 import asyncio
@@ -35,18 +35,18 @@ from kafka_edu.trace.tracer import Tracer
 _STEP_S: Final = 0.005
 _POLL_MS: Final = 100
 _AT_ONCE: Final = 500
-"""After so many records, a producer lets the event loop work on."""
+"""After this many records, a producer lets other tasks of the event loop run."""
 _ERROR_PAUSE_S: Final = 0.1
 _BATCH: Final = 16_384
 _LARGE_BATCH: Final = 131_072
-"""batch.size: Kafka's default, and a larger one above _FAST records a second. With it, a rate that
-nobody reaches was 1.5 to 2.5 times as high on a machine that was busy (measured).
+"""batch.size for more than _FAST records a second. Below that, Kafka's default is used. On a busy
+machine this larger size raised the highest possible rate by a factor of 1.5 to 2.5 (measured).
 """
 _FAST: Final = 10_000
 
 
 def own_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time, trace: Tracer) -> LoadClients:
-    """Return producers and consumers of ours. They start on the running event loop."""
+    """Return our own producers and consumers. They start on the running event loop."""
     first = first_number()
     outcomes: deque[Outcome] = deque()
     producers = [
@@ -146,8 +146,8 @@ class OwnProducer:
                 await asyncio.sleep(0)
 
     async def _send(self) -> bool:
-        """Send the next record. Return False if it got no place in the producer's memory, or if
-        no broker could say where it belongs. Then it counts as not sent.
+        """Send the next record. Return False if the producer had no memory or no metadata for it.
+        Then the record counts as not sent.
         """
         spec = self._spec
         number = self._first + self.sent * spec.producers
@@ -185,7 +185,7 @@ class OwnProducer:
             self._failed_early = error
 
     def _note_failure(self) -> None:
-        """Report why a connection was lost, as the load's last error."""
+        """Store the reason why a connection was lost as the load's last error."""
         failure = self._client.last_failure
         if failure and failure != self._failure:
             self._outcomes.append(Refused(-1, failure))
@@ -209,7 +209,7 @@ class OwnProducer:
             async with asyncio.timeout(left_s):
                 await self._client.flush()
         except TimeoutError:
-            pass  # the records that are left fail now
+            pass  # the remaining records fail now
         left = len(self.waiting)
         await self._client.close(timeout_s=0)
         if self._task is not None:
@@ -220,7 +220,8 @@ class OwnProducer:
 class OwnConsumer:
     """Read the topic as a member of a group.
 
-    It begins at the offsets that the group has committed, or else at the beginning of the topic.
+    It begins at the group's committed offsets. If there are none, it begins at the start of the
+    topic.
     """
 
     def __init__(self, client: Consumer, topic: str, outcomes: "deque[Outcome]") -> None:

@@ -1,9 +1,9 @@
 """Choose a partition for each record (Kafka: DefaultPartitioner.java, StickyPartitionCache.java).
 
 All records with the same key go to the same partition, because the partition is computed from the
-key by murmur2. Records without a key may go anywhere. Spreading them one by one fills many batches
-slowly. So the sticky partitioner fills one partition's batch, and then chooses another partition
-(KIP-480).
+key by murmur2. Records without a key may go to any partition. But if each record went to another
+partition, many batches would fill slowly. So the sticky partitioner fills one partition's batch,
+and then chooses another partition (KIP-480).
 """
 
 import random
@@ -15,7 +15,7 @@ from kafka_edu.common.murmur2 import partition_of_key
 
 
 class Partitioner(Protocol):
-    """Chooses the partition of a record that names none."""
+    """Chooses the partition for a record without a partition."""
 
     sticky: bool
     """Whether the choice changes when a new batch begins. If so, `on_new_batch` is called."""
@@ -23,7 +23,9 @@ class Partitioner(Protocol):
     def partition(self, topic: TopicInfo, key: bytes | None, value: bytes | None) -> int: ...
 
     def on_new_batch(self, topic: TopicInfo, partition: int) -> None:
-        """Note that a record for `partition` needs a new batch. The choice follows again."""
+        """Called when a record for `partition` needs a new batch. After this, the partition is
+        chosen again.
+        """
         ...
 
 
@@ -41,12 +43,12 @@ class UniformStickyPartitioner:
         return self._choose(topic, -1) if current is None else current
 
     def on_new_batch(self, topic: TopicInfo, partition: int) -> None:
-        """Choose another partition, unless another batch has changed the choice already."""
+        """Choose another partition, unless another new batch has already changed the choice."""
         if self._current.get(topic.topic) == partition:
             self._choose(topic, partition)
 
     def _choose(self, topic: TopicInfo, last: int) -> int:
-        """Choose a partition that has a leader, and if possible not the last one."""
+        """Choose a partition that has a leader. If possible, do not choose `last` again."""
         available = topic.available or range(len(topic))
         others = [each for each in available if each != last]
         chosen = self._chance.choice(others or available)
@@ -85,8 +87,8 @@ class RoundRobinPartitioner:
 class HashOrTurnPartitioner(RoundRobinPartitioner):
     """Choose by the hash of the key. A record without a key goes to the partitions in turn.
 
-    It was the default up to Kafka 2.3. The first turn is chosen by chance, so that not each new
-    producer begins with the same partition.
+    This was the default up to Kafka 2.3. The first partition is random, so that new producers do
+    not all begin with the same one.
     """
 
     def __init__(self, chance: random.Random) -> None:
@@ -131,7 +133,7 @@ class FunctionPartitioner:
     def on_new_batch(self, topic: TopicInfo, partition: int) -> None: ...
 
 
-#: The names that partitioner.class knows. The first three are Kafka's.
+#: The possible values of partitioner.class. The first three names are Kafka's.
 PARTITIONERS: Final[Mapping[str, Callable[[random.Random], Partitioner]]] = {
     "DefaultPartitioner": DefaultPartitioner,
     "RoundRobinPartitioner": RoundRobinPartitioner,

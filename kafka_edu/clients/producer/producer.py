@@ -5,8 +5,8 @@
         metadata = await future
 
 `send` puts a record into a batch and returns. It waits only for metadata and for memory, at most
-max.block.ms. The future that it returns gets the record's offset, or the error. One task of the
-event loop runs the sender, when a batch is ready, when a response comes, or when time is over.
+max.block.ms. It returns a future for the record's offset or error. One task of the event loop runs
+the sender when a batch is ready, a response arrives, or a time limit is reached.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ _NO_HEADERS: Final[Headers] = ()
 class FutureRecordMetadata:
     """The future of one record (Kafka: FutureRecordMetadata.java). Await it for the metadata.
 
-    All records of a batch share the batch's outcome, so a future costs only this object.
+    All records of a batch share the batch's outcome, so each record needs only this small object.
     """
 
     __slots__ = ("_batch", "_error", "_index", "_key_size", "_timestamp", "_value_size")
@@ -115,7 +115,9 @@ class FutureRecordMetadata:
         return self._error is not None or self._outcome() is not None
 
     def exception(self) -> KafkaException | None:
-        """Return the record's error, or None if it is stored. Raises InvalidStateError before."""
+        """Return the record's error, or None if it is stored. Raises InvalidStateError if it is not
+        done.
+        """
         if self._error is not None:
             return self._error
         found = self._outcome()
@@ -124,7 +126,7 @@ class FutureRecordMetadata:
         return found[2].error
 
     def result(self) -> RecordMetadata:
-        """Return the record's metadata, or raise its error. InvalidStateError before the end."""
+        """Return the record's metadata, or raise its error. InvalidStateError if it is not done."""
         error = self.exception()
         if error is not None:
             raise error
@@ -169,8 +171,8 @@ def already_closed() -> ProducerClosedException:
 class Producer:
     """Sends records to a Kafka cluster. One event loop owns it.
 
-    `config` has Kafka's keys. docs/clients.md lists them. The other arguments are for the simulator
-    and for tests: the network, the clock, the events and the random numbers.
+    `config` has Kafka's keys. docs/clients.md lists them. The simulator and tests use the other
+    arguments: the network, the clock, the tracer and the random numbers.
     """
 
     def __init__(
@@ -214,7 +216,9 @@ class Producer:
         self._seen_version = 0
 
     async def start(self) -> Self:
-        """Bind the producer to the running event loop. It connects when the first record comes."""
+        """Bind the producer to the running event loop. It connects when the first record is
+        sent.
+        """
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             if self._trace:
@@ -249,7 +253,7 @@ class Producer:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Run the sender once, perform its effects, and set the timer for the next time."""
+        """Run the sender once, perform its effects, and set the timer for the next run."""
         self._scheduled = False
         if self._closed or self._loop is None:
             return
@@ -258,7 +262,7 @@ class Producer:
             while self._sender.run(now):
                 self._perform()
             self._perform()
-        except Exception:  # a bug: nothing waits for an answer that cannot come
+        except Exception:  # after a bug, nothing may wait for ever
             self._closing = self._closed = True
             self._sender.abort(now)
             self._wake_all_sends()
@@ -285,7 +289,7 @@ class Producer:
                 _end(future)
 
     def _wake_all_sends(self) -> None:
-        """Let each `send` that waits end, because the producer closes."""
+        """End each waiting `send`, because the producer closes."""
         self._wake_waiting()
         for future in list(self._waiting_for_memory):
             _end(future)
@@ -304,13 +308,13 @@ class Producer:
         """Put a record into a batch, and return its future.
 
         Wait at most max.block.ms for the topic's metadata and for memory. `partition` overrides the
-        partitioner. `timestamp_ms` is in ms since 1970, at least 0; without it, the time of this
+        partitioner. `timestamp_ms` is in ms since 1970, at least 0. The default is the time of this
         call. `on_delivery` is called once, with the metadata or the error.
 
-        An error of Kafka is in the future. Raises ProducerClosedException after `close`,
-        SerializationException for a value of a wrong type, and what the partitioner raises. A
-        transactional producer raises IllegalStateException outside a transaction, and the error
-        because of which the transaction must be aborted.
+        The future contains errors of Kafka. Raises ProducerClosedException after `close`,
+        SerializationException for a value of a wrong type, and any error of the partitioner. A
+        transactional producer raises IllegalStateException outside a transaction. If its
+        transaction must be aborted, it raises the reason.
         """
         if self._loop is None or self._closing:
             raise self._not_usable()
@@ -344,7 +348,8 @@ class Producer:
             if info is None or (partition is not None and partition >= len(info)):
                 info = await self._wait_for_topic(topic, partition, now + parsed.max_block_ms)
                 if self._transactions is not None:
-                    self._transactions.check_send()  # it may have ended during the wait
+                    # The transaction may have ended during the wait.
+                    self._transactions.check_send()
             chosen = self._choose(info, key_bytes, value_bytes) if partition is None else partition
             if chosen < 0:
                 raise InvalidPartitionException(
@@ -364,7 +369,8 @@ class Producer:
                 self._transactions.send_failed(error)
             return self._failed(error, callback)
         index = batch.count - 1  # no other task has run since the record was put into the batch
-        if not index and self._transactions is not None:  # no batch is older than its transaction
+        # A batch never begins before its transaction.
+        if not index and self._transactions is not None:
             self._transactions.add_partition(batch.tp)
         key_size = -1 if key_bytes is None else len(key_bytes)
         value_size = -1 if value_bytes is None else len(value_bytes)
@@ -395,7 +401,7 @@ class Producer:
     async def _wait_for_topic(
         self, topic: str, partition: int | None, deadline_ms: float
     ) -> TopicInfo:
-        """Wait until the metadata has the topic, and the partition if one is given.
+        """Wait until the metadata contains the topic, and the partition if one is given.
 
         Raises TimeoutException at the deadline, and BrokerException if the topic can never exist.
         """
@@ -461,7 +467,7 @@ class Producer:
         headers: Headers,
         began_ms: float,
     ) -> ProducerBatch:
-        """Append a record that needs a new batch, and wait for the memory if there is none."""
+        """Append a record that needs a new batch. Wait for memory if not enough is free."""
         parsed = self.config
         size = largest_size(key, value, headers)
         if size > parsed.max_request_size:
@@ -541,7 +547,9 @@ class Producer:
         return FutureRecordMetadata(None, 0, -1, -1, -1, error)
 
     def _intercepted(self, record: ProducerRecord) -> ProducerRecord:
-        """Return the record after each interceptor's on_send. One that raises changes nothing."""
+        """Pass the record through each interceptor's on_send. Skip an interceptor that raises an
+        error.
+        """
         for interceptor in self.config.interceptors:
             try:
                 record = interceptor.on_send(record)
@@ -573,7 +581,9 @@ class Producer:
 
     @property
     def last_failure(self) -> str:
-        """Why the last connection was lost or could not be opened. Empty if none was."""
+        """Why the last connection was lost or could not be opened. Empty if there was no
+        failure.
+        """
         return self._connections.last_failure
 
     async def partitions_for(self, topic: str) -> list[TopicPartition]:
@@ -585,7 +595,9 @@ class Producer:
         return [TopicPartition(topic, each.partition) for each in info.partitions]
 
     async def flush(self) -> None:
-        """Send all records now, without linger.ms, and wait until each has its answer."""
+        """Send all records now, without waiting for linger.ms. Wait until each record has its
+        answer.
+        """
         batches = list(self._accumulator.incomplete)
         self._flushes += 1
         self._accumulator.flushing = True
@@ -601,7 +613,7 @@ class Producer:
             self._accumulator.flushing = self._flushes > 0
 
     def _of_transactions(self) -> Transactions:
-        """Return the transactions. Raises an error if the producer has none or cannot be used."""
+        """Return the transactions. Raises an error if the producer has none, or cannot be used."""
         if self._loop is None or self._closing:
             raise self._not_usable()
         if self._transactions is None:
@@ -612,7 +624,7 @@ class Producer:
         return self._transactions
 
     async def _until_ended(self, result: TransactionalResult) -> None:
-        """Wait for the end of a call, at most max.block.ms. Raises its error."""
+        """Wait at most max.block.ms for the end of a call. Raises the call's error."""
         deadline_ms = self._time.hi_res_clock_ms() + self.config.max_block_ms
         self._wake()
         while not result.done:
@@ -643,8 +655,8 @@ class Producer:
     async def init_transactions(self) -> None:
         """Get the producer's id and epoch. Call this once, before the first transaction.
 
-        A producer with the same transactional.id that is still alive is fenced, and its open
-        transaction is aborted. Raises TimeoutException after max.block.ms; then call it again.
+        Any older producer with the same transactional.id is fenced, and its open transaction is
+        aborted. Raises TimeoutException after max.block.ms. In this case, call the method again.
         """
         await self._until_ended(self._of_transactions().init())
 
@@ -660,8 +672,8 @@ class Producer:
         """Commit a consumer's offsets with the transaction.
 
         `group` is `consumer.group_metadata()`, or only the group's name for brokers older than
-        Kafka 2.5. Do not commit by the consumer too. Raises CommitFailedException if the group has
-        removed the consumer. Then abort.
+        Kafka 2.5. Do not also commit with the consumer. Raises CommitFailedException if the group
+        has removed the consumer. Then abort the transaction.
         """
         metadata = ConsumerGroupMetadata(group) if isinstance(group, str) else group
         await self._until_ended(self._of_transactions().send_offsets(offsets, metadata))
@@ -669,14 +681,15 @@ class Producer:
     async def commit_transaction(self) -> None:
         """Send all records, and commit the transaction when each is stored.
 
-        Raises the error because of which it cannot be committed. Then abort it. After a
-        TimeoutException, call this again: nobody knows yet whether it is committed.
+        If the transaction cannot be committed, raises the reason. Then abort it. After a
+        TimeoutException, call this again, because it is not yet known whether the transaction is
+        committed.
         """
         await self._until_ended(self._of_transactions().commit())
 
     async def abort_transaction(self) -> None:
-        """Abort the transaction. Records that are not sent yet fail with its error, or with
-        TransactionAbortedException.
+        """Abort the transaction. Records that are not sent yet fail with the transaction's error,
+        or with TransactionAbortedException.
         """
         await self._until_ended(self._of_transactions().abort())
 
@@ -695,7 +708,9 @@ class Producer:
             raise
 
     async def _abort_because_of(self, error: BaseException) -> None:
-        """Abort if that is possible. A second failure is a note of the first one."""
+        """Abort the transaction if possible. If this fails too, add the second error to `error` as
+        a note.
+        """
         if self._closing or self._transactions is None or not self._transactions.may_be_aborted:
             return
         try:
@@ -705,7 +720,9 @@ class Producer:
                 error.add_note(f"The transaction could not be aborted: {second}")
 
     async def _end_open_transaction(self, transactions: Transactions) -> None:
-        """Abort the open transaction because the producer closes, or end the commit."""
+        """Abort the open transaction, because the producer closes. A commit in progress is
+        completed.
+        """
         try:
             result = transactions.end_open()
             if result.call is Call.ABORT_TRANSACTION:
@@ -719,11 +736,12 @@ class Producer:
             )
 
     async def close(self, timeout_s: float | None = None) -> None:
-        """Wait until each record has its answer, at most `timeout_s`. Then close the connections.
+        """Wait at most `timeout_s` until each record has its answer. Then close the connections.
 
         Records without an answer fail with ProducerClosedException. A second call does nothing. An
-        open transaction is aborted, but a commit that was begun is ended. That takes at most
-        max.block.ms. If it fails, the coordinator aborts after transaction.timeout.ms.
+        open transaction is aborted, but a commit in progress is completed. This takes at most
+        max.block.ms. If it fails, the coordinator aborts the transaction after
+        transaction.timeout.ms.
         """
         if self._closing:
             return

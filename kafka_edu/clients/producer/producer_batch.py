@@ -1,8 +1,8 @@
 """A batch of records for one partition, from its first record to its outcome.
 
 (Kafka: ProducerBatch.java, MemoryRecordsBuilder.java.) Each record is encoded once, at the end of
-the batch's buffer. Header, compression and checksum are made once for all of them, when the batch
-is closed. The outcome of the batch is the outcome of all its records.
+the batch's buffer. When the batch is closed, all records are compressed together, and the header
+and checksum are made. The outcome of the batch is the outcome of all its records.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,14 +30,14 @@ from kafka_edu.record.record_batch import (
 
 Headers = Sequence[tuple[str, bytes | None]]
 MAX_RECORD_OVERHEAD: Final = 36
-"""The most bytes that a record adds to its key, value and headers: five bytes for each of its
-lengths and counts, ten for the timestamp, one for the attributes (Kafka:
-DefaultRecord.MAX_RECORD_OVERHEAD, which is 21 without the lengths).
+"""The maximum number of bytes that a record needs in addition to its key, value and headers. These
+are five bytes for each length or count, ten for the timestamp, and one for the attributes. (Kafka:
+DefaultRecord.MAX_RECORD_OVERHEAD, which is 21 because it does not count the lengths.)
 """
 
 
 def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """Return the most bytes that a batch of only this record has, without compression."""
+    """Return the maximum size in bytes of an uncompressed batch with only this record."""
     size = HEADER_BYTES + MAX_RECORD_OVERHEAD + len(key or b"") + len(value or b"")
     for name, content in headers:
         size += 10 + len(name.encode()) + len(content or b"")
@@ -45,14 +45,16 @@ def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> in
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record is stored (Kafka: RecordMetadata.java)."""
+    """The place where a record is stored (Kafka: RecordMetadata.java)."""
 
     topic: str
     partition: int
     offset: int
-    """The record's offset; -1 if it is unknown, for example with acks=0."""
+    """The record's offset. -1 if it is unknown, for example with acks=0."""
     timestamp: int
-    """The record's timestamp in ms since 1970. With log-append time, it is the leader's."""
+    """The record's timestamp in ms since 1970. With log-append time, it is the time of the
+    leader.
+    """
     serialized_key_size: int
     """The key's size in bytes, or -1 without a key."""
     serialized_value_size: int
@@ -62,7 +64,7 @@ Callback = Callable[[RecordMetadata | None, KafkaException | None], None]
 
 
 class Thunk(NamedTuple):
-    """A record's callback, and what its metadata needs of the record."""
+    """A record's callback, and the values of the record that its metadata needs."""
 
     callback: Callback
     at: int
@@ -116,10 +118,12 @@ class ProducerBatch:
         self, number: int, tp: TopicPartition, limit: int, reserved: int, now: float
     ) -> None:
         self.number = number
-        """The batch's number within its producer, from 1. Events name the batch by it."""
+        """The batch's number within its producer, from 1. Events contain it."""
         self.tp = tp
         self.limit = limit
-        """The most bytes of the batch before compression. A single record may be larger."""
+        """The maximum number of bytes of the batch before compression. A single record may be
+        larger.
+        """
         self.reserved = reserved
         """The bytes of buffer.memory that the batch holds."""
         self.created_ms = now
@@ -127,11 +131,11 @@ class ProducerBatch:
         self.drained_ms = now
         self.attempts = 0
         self.last_error = Errors.NONE
-        """The error because of which the batch was put back the last time."""
+        """The error after which the batch was last put back into the queue."""
         self.in_retry = False
         self.buffer = bytearray(HEADER_BYTES)
         self.data: bytes | None = None
-        """The batch as it is sent, from `close` on."""
+        """The bytes that are sent. None before `close`."""
         self.count = 0
         self.base_timestamp = NO_TIMESTAMP
         self.max_timestamp = NO_TIMESTAMP
@@ -147,7 +151,7 @@ class ProducerBatch:
         """After a split: the index of each new batch's first record, and the new batch."""
         self.outcome: Outcome | None = None
         self.listeners: list[Callable[[], None]] = []
-        """Called once each when the batch has its outcome, or is split."""
+        """Each is called once, when the batch has its outcome or is split."""
         self.cause = 0
         """The number of the batch's last event, which causes the next one."""
 
@@ -182,7 +186,7 @@ class ProducerBatch:
 
     @property
     def size(self) -> int:
-        """The batch's size in bytes: as it is sent if it is closed, else before compression."""
+        """The batch's size in bytes: compressed if the batch is closed, otherwise uncompressed."""
         return len(self.buffer) if self.data is None else len(self.data)
 
     @property
@@ -213,7 +217,7 @@ class ProducerBatch:
             self.data = assemble_batch(memoryview(self.data)[HEADER_BYTES:], header)
 
     def close(self, compression: CompressionType) -> None:
-        """Make the bytes that are sent: compress the records, write the header. O(bytes).
+        """Make the bytes to send: compress the records, and write the header. O(bytes).
 
         A closed batch takes no more records. Closing it again does nothing.
         """
@@ -241,7 +245,7 @@ class ProducerBatch:
         self.buffer = bytearray()
 
     def metadata(self, thunk: Thunk, outcome: Outcome) -> RecordMetadata:
-        """Return where a record of this batch is stored."""
+        """Return the metadata of a record of this batch."""
         base = outcome.base_offset
         return RecordMetadata(
             self.tp.topic,
@@ -253,10 +257,10 @@ class ProducerBatch:
         )
 
     def finish(self, outcome: Outcome, on_bug: Callable[[Exception], None]) -> bool:
-        """Set the outcome, call the callbacks in the order of the records, wake the futures.
+        """Set the outcome, call the records' callbacks in order, and wake the futures.
 
-        Return False, and do nothing, if the batch has an outcome already. An exception of a
-        callback is given to `on_bug`; it stops neither the other callbacks nor the producer.
+        Return False, and do nothing, if the batch has an outcome already. If a callback raises an
+        exception, `on_bug` is called with it. The other callbacks and the producer continue.
         """
         if self.outcome is not None:
             return False
@@ -281,10 +285,10 @@ class ProducerBatch:
             listener()
 
     def split(self, first_number: int, now: float) -> "list[ProducerBatch]":
-        """Divide a closed batch into two or more of about half its size, and return them.
+        """Divide a closed batch into two or more batches of about half its size, and return them.
 
-        The futures and callbacks of the records follow them. The new batches share the memory that
-        this one held, and keep its sequence numbers.
+        The futures and callbacks belong to the new batches. The new batches share the memory of
+        this batch, and keep its sequence numbers.
         """
         records = read_records(self.data or b"")
         total = sum(
@@ -328,7 +332,7 @@ class ProducerBatch:
         return parts
 
     def locate(self, index: int) -> "tuple[ProducerBatch, int]":
-        """Return the batch that has record `index` now, and its index there."""
+        """Return the batch that contains record `index` now, and the record's index in it."""
         batch = self
         while batch.children:
             start, batch = next(

@@ -1,7 +1,7 @@
 """The settings of our producer: Kafka's keys, and the defaults of Kafka 2.8 (ProducerConfig.java).
 
-A key that Kafka has and our producer does not is refused, so no setting is accepted and does
-nothing. An unknown key is an error that names the nearest right one.
+A key that only Kafka's producer supports is refused. So each accepted setting has an effect. The
+error for an unknown key names the most similar known key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -164,7 +164,7 @@ PRODUCER_CONFIG: Final = ConfigDef(
     ]
 )
 
-#: Keys whose value is an object of the program, and what they take.
+#: Keys whose value is an object of the program → a description of this object.
 OBJECT_KEYS: Final[Mapping[str, str]] = {
     "partitioner.class": (
         "How a record without a partition gets one: DefaultPartitioner, RoundRobinPartitioner,"
@@ -176,14 +176,14 @@ OBJECT_KEYS: Final[Mapping[str, str]] = {
     "value.serializer": "The same for the value.",
 }
 
-#: Keys of Kafka's producer that ours refuses, and why. A name that ends with `.` is a prefix.
+#: Keys of Kafka's producer that ours refuses → the reason. A name that ends with `.` is a prefix.
 REFUSED: Final[Mapping[str, str]] = REFUSED_BY_ALL
 
 _NEED_A_TRANSACTIONAL_ID: Final = ("transaction.timeout.ms", "internal.auto.downgrade.txn.commit")
 
 
 class ProducerRecord(NamedTuple):
-    """A record before it is serialized. Interceptors get it, and may return another one."""
+    """A record before it is serialized. Interceptors get it, and may return another record."""
 
     topic: str
     value: object
@@ -194,16 +194,18 @@ class ProducerRecord(NamedTuple):
 
 
 class ProducerInterceptor(Protocol):
-    """Sees each record on its way (Kafka: ProducerInterceptor.java; KIP-42)."""
+    """Is called for each record, when it is sent and at its end (Kafka: ProducerInterceptor.java;
+    KIP-42).
+    """
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """Return the record to send. If this raises, the record goes on unchanged."""
+        """Return the record to send. If this raises an error, the record stays unchanged."""
         ...
 
     def on_acknowledgement(
         self, metadata: RecordMetadata | None, error: KafkaException | None
     ) -> None:
-        """Note the end of a record: either its metadata or its error."""
+        """Called at the end of a record, either with its metadata or with its error."""
         ...
 
 
@@ -265,14 +267,15 @@ def _partitioner(value: object) -> str | Partitioner | PartitionFunction:
 def make_partitioner(
     choice: str | Partitioner | PartitionFunction, default: Callable[[str], Partitioner]
 ) -> Partitioner:
-    """Return the partitioner of a setting. `default` makes one of those with a name."""
+    """Return the partitioner of a setting. `default` makes a partitioner from its name."""
     if isinstance(choice, str):
         return default(choice)
     return FunctionPartitioner(choice) if callable(choice) else choice
 
 
 def parse_producer_config(given: Mapping[str, object], number: int) -> ProducerConfig:
-    """Return the settings of a producer. `number` names one without client.id.
+    """Return the settings of a producer. If there is no client.id, `number` is part of the
+    producer's name.
 
     Raises ConfigException with one line: the key, what is wrong, and what to do.
     """

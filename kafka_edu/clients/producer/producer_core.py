@@ -1,6 +1,6 @@
-"""The parts of a producer that decide, and which setting each of them gets.
+"""The parts of a producer that make decisions, and the settings that each part gets.
 
-The producer and the tests of these parts build them here. They need no socket and no clock.
+`build_core` makes these parts for the producer and for tests. They need no socket and no clock.
 """
 
 import random
@@ -17,7 +17,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class ProducerCore(NamedTuple):
-    """The parts of one producer that decide."""
+    """The parts of one producer that make decisions."""
 
     metadata: Metadata
     accumulator: RecordAccumulator

@@ -1,6 +1,6 @@
-"""A producer at one moment, as an event holds it: for the dashboard and for recordings.
+"""The state of a producer at one moment, as an event for the dashboard and for recordings.
 
-The tracer asks for it ten times a second while somebody watches, and never otherwise.
+The tracer requests it ten times a second while somebody watches. Otherwise it is not made.
 """
 
 from collections import Counter

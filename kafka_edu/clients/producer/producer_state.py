@@ -10,13 +10,13 @@
                                         COMMITTING_TRANSACTION ┴→ READY
 
 - UNINITIALIZED: the producer has no id.
-- INITIALIZING: InitProducerId is sent, and sent again until it is answered.
+- INITIALIZING: InitProducerId is sent until the coordinator or a broker answers it.
 - READY: the producer has an id and an epoch. Without transactions, it sends in this state.
 - IN_TRANSACTION: between begin and the end of a transaction. Records are sent.
-- COMMITTING_TRANSACTION, ABORTING_TRANSACTION: the records that are left are sent or given up. Then
-  EndTxn is sent until it is answered.
+- COMMITTING_TRANSACTION, ABORTING_TRANSACTION: the remaining records are sent (commit) or dropped
+  (abort). Then EndTxn is sent until it is answered.
 - ABORTABLE_ERROR: the transaction cannot be committed any more. It can be aborted.
-- FATAL_ERROR: the producer can send nothing more. It may come in any state.
+- FATAL_ERROR: the producer can send nothing more. It can follow any state.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ VALID_PREVIOUS_STATES: Final[Mapping[State, frozenset[State]]] = {
 
 
 class Call(StrEnum):
-    """A call of the program, by the name of its method."""
+    """A call of the program. Its value is the name of the method."""
 
     INIT_TRANSACTIONS = "init_transactions"
     BEGIN_TRANSACTION = "begin_transaction"
@@ -81,7 +81,7 @@ ACCEPTED_IN: Final[Mapping[Call, frozenset[State]]] = {
     Call.ABORT_TRANSACTION: VALID_PREVIOUS_STATES[State.ABORTING_TRANSACTION],
 }
 
-#: state → what a program does about a call that is refused in it.
+#: state → advice for a program whose call is refused in this state.
 _WHAT_TO_DO: Final[Mapping[State, str]] = {
     State.UNINITIALIZED: "Await init_transactions() first.",
     State.INITIALIZING: "Await init_transactions() first.",
@@ -100,7 +100,7 @@ class ProducerIdAndEpoch(NamedTuple):
 
 
 class ProducerState:
-    """The state of one producer, its id and epoch, and the error that it is in."""
+    """The state of one producer, with its id, its epoch, and its present error."""
 
     def __init__(self, client_id: str, trace: Tracer | None = None) -> None:
         self._client_id = client_id
@@ -127,14 +127,14 @@ class ProducerState:
 
     @property
     def is_open(self) -> bool:
-        """Return whether a transaction is begun and has not ended."""
+        """Return whether a transaction has begun and has not ended."""
         return self.is_ending or self.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR)
 
     def enter(self, state: State, reason: str, error: KafkaException | None = None) -> None:
-        """Change the state. Raises ValueError for a change that the table does not have.
+        """Change the state. Raises ValueError for a change that is not in the table.
 
-        `error` is the error of ABORTABLE_ERROR and FATAL_ERROR. Of several, the first is kept.
-        READY and UNINITIALIZED forget it.
+        `error` is the error of ABORTABLE_ERROR and FATAL_ERROR. If there are several errors, the
+        first is kept. READY and UNINITIALIZED clear it.
         """
         if self.state not in VALID_PREVIOUS_STATES[state]:
             raise ValueError(f"a producer cannot go from {self.state} to {state}")

@@ -1,8 +1,8 @@
 """The records that wait to be sent (Kafka: RecordAccumulator.java, BufferPool.java).
 
 Each partition has a queue of batches. New records go into the last batch, and the sender takes the
-first. A batch is ready to be sent when it is full, has waited for linger.ms, or others need its
-memory. All batches together hold at most buffer.memory bytes.
+first. A batch is ready to be sent when it is full, when it has waited for linger.ms, or when other
+records need its memory. All batches together hold at most buffer.memory bytes.
 """
 
 from collections import deque
@@ -18,7 +18,9 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class MemoryWaiter:
-    """A `send()` that waits for memory. It gets the memory as a whole, in the order of waiting."""
+    """A `send()` that waits for memory. It gets all of its memory at once. The first waiter is
+    served first.
+    """
 
     __slots__ = ("granted", "on_granted", "size")
 
@@ -31,7 +33,7 @@ class MemoryWaiter:
 class BufferPool:
     """Counts the bytes of buffer.memory (Kafka: BufferPool.java).
 
-    Waiters get memory in their order. So a large record is not kept waiting by small ones.
+    Waiters get memory in their order. So a large record does not wait for ever behind small ones.
     """
 
     def __init__(self, total: int) -> None:
@@ -58,7 +60,7 @@ class BufferPool:
         return waiter
 
     def cancel(self, waiter: MemoryWaiter) -> None:
-        """Stop waiting. Memory that was granted is free again."""
+        """Stop waiting. Memory that was already granted becomes free again."""
         if waiter.granted:
             self.free(waiter.size)
         else:
@@ -66,7 +68,7 @@ class BufferPool:
             self._grant()
 
     def free(self, size: int) -> None:
-        """Give `size` bytes back, and serve the waiters that they suffice for."""
+        """Give `size` bytes back, and serve waiters as long as the free memory is enough."""
         self.available += size
         self._grant()
 
@@ -96,14 +98,16 @@ class PartitionQueue:
         self.tp = tp
         self.batches: deque[ProducerBatch] = deque()
         self.muted = False
-        """True while a batch is in flight and the order must be kept without sequence numbers."""
+        """True while no further batch may be sent, because a batch is in flight and no sequence
+        numbers keep the order.
+        """
         self.sent = self.sent_records = 0
-        """How many batches were taken out of the queue, and the records in them."""
+        """The number of batches that were taken out of the queue, and of the records in them."""
         self.last_records = self.last_bytes = self.last_waited_ms = 0
-        """The last of these batches: its records, its bytes, and how long it had existed."""
+        """The last of these batches: its number of records, its bytes, and its age in ms."""
 
     def took(self, batch: ProducerBatch, now: float) -> None:
-        """Count a batch that was taken out to be sent."""
+        """Count a batch that was taken out of the queue to be sent."""
         self.sent += 1
         self.sent_records += batch.count
         self.last_records, self.last_bytes = batch.count, batch.size
@@ -111,10 +115,10 @@ class PartitionQueue:
 
 
 class Ready(NamedTuple):
-    """Which brokers could be sent something."""
+    """The brokers for which batches are ready."""
 
     queues: dict[int, list[PartitionQueue]]
-    """Broker → its partitions with a batch that is ready."""
+    """Broker → the queues of its partitions that have a ready batch."""
     next_ms: float
     """In how many ms another batch becomes ready."""
     unknown_topics: set[str]
@@ -122,7 +126,7 @@ class Ready(NamedTuple):
 
 
 class RecordAccumulator:
-    """The queues of batches. The producer's event loop owns it; times are monotonic, in ms."""
+    """The queues of batches. The producer's event loop owns it. Times are monotonic, in ms."""
 
     def __init__(
         self,
@@ -149,10 +153,10 @@ class RecordAccumulator:
         self.flushing = False
         """While true, batches do not wait for linger.ms."""
         self.completing = False
-        """The same, while a transaction is being committed or aborted."""
+        """Like `flushing`, while a transaction is being committed or aborted."""
         self._numbers = 0
         self._turns: dict[int, int] = {}
-        """Broker → how many requests to it have been made. It decides which queue is first."""
+        """Broker → the number of requests made for it. This number decides which queue is first."""
 
     def _queue(self, topic: str, partition: int) -> PartitionQueue:
         by_partition = self._queues.get(topic)
@@ -173,7 +177,7 @@ class RecordAccumulator:
         headers: Headers,
     ) -> ProducerBatch | None:
         """Append a record to the last batch of its partition, and return the batch. The record is
-        the last one in it. None if the record needs a new batch.
+        the last one in this batch. Return None if the record needs a new batch.
         """
         try:
             batch = self._queues[topic][partition].batches[-1]
@@ -228,7 +232,7 @@ class RecordAccumulator:
             batch.cause = number
 
     def ready(self, metadata: Metadata, now: float) -> Ready:
-        """Return the brokers that have a batch to get. O(partitions with batches)."""
+        """Return the brokers for which a batch is ready. O(partitions with batches)."""
         sendable: list[PartitionQueue] = []
         next_ms = NEVER
         at_once = self.at_once
@@ -265,12 +269,14 @@ class RecordAccumulator:
         assign: Callable[[ProducerBatch], None],
         now: float,
     ) -> list[ProducerBatch]:
-        """Take one batch of each queue, closed, up to `max_bytes`; the first one may be larger.
+        """Take and close one batch of each queue, up to `max_bytes` in total. The first may be
+        larger.
 
-        All queues are of partitions that broker `node` leads. `may_drain` decides whether a batch
-        may be sent now. `assign` gives it its sequence number. The queue to begin with changes
-        with each request to this broker, so that no partition starves. One counter for all brokers
-        would not do: with two brokers in turn, half of the partitions would never be first.
+        The broker `node` leads the partitions of all queues. `may_drain` decides whether a batch
+        may be sent now. `assign` gives a batch its sequence number. The first queue changes with
+        each request to this broker, so that no partition starves. This needs a counter for each
+        broker. With one counter for two brokers that take turns, half of the partitions would never
+        be first.
         """
         waiting = list(queues)
         turn = self._turns[node] = self._turns.get(node, 0) + 1
@@ -320,7 +326,9 @@ class RecordAccumulator:
             del self._filled[queue.tp]
 
     def mute(self, tp: TopicPartition, muted: bool) -> None:
-        """Keep a partition's next batch back while one is in flight, or end this."""
+        """If `muted`, hold the partition's next batch back, because a batch is in flight. Otherwise
+        end this.
+        """
         self._queue(*tp).muted = muted
 
     def reenqueue(self, batch: ProducerBatch, now: float) -> None:
@@ -333,7 +341,7 @@ class RecordAccumulator:
     def _insert(self, batch: ProducerBatch) -> None:
         """Insert a batch at the front, or after other such batches with lower sequence numbers.
 
-        Without sequence numbers, the order is that of the batches' numbers.
+        Without sequence numbers, the batches' numbers give the order.
         """
         queue = self._queue(*batch.tp)
         batches = queue.batches
@@ -353,7 +361,9 @@ class RecordAccumulator:
         self._filled[queue.tp] = queue
 
     def split(self, batch: ProducerBatch, now: float) -> list[ProducerBatch]:
-        """Divide a batch that a broker refused as too large, and put the parts in its place."""
+        """Divide a batch that a broker refused as too large. The parts take its place in the
+        queue.
+        """
         parts = batch.split(self._numbers + 1, now)
         self._numbers += len(parts)
         self.incomplete.pop(batch, None)
@@ -403,7 +413,7 @@ class RecordAccumulator:
 
     def take_unsent(self) -> list[ProducerBatch]:
         """Remove the queued batches without a sequence number, and return them, in the order of
-        their creation. They were never sent.
+        their creation. These batches were never sent.
         """
         found: list[ProducerBatch] = []
         for queue in list(self._filled.values()):
@@ -429,12 +439,15 @@ class RecordAccumulator:
 
     @property
     def at_once(self) -> bool:
-        """Whether no batch waits for linger.ms: somebody waits for all of them, or for memory."""
+        """Whether batches are sent without waiting for linger.ms. True during a flush, at the end
+        of a transaction, or if a `send` waits for memory.
+        """
         return self.flushing or self.completing or self.pool.waiting > 0
 
     def wait_ms(self, queue: PartitionQueue, now: float) -> float:
-        """Return for how many ms the first batch must still wait: for retry.backoff.ms if it was
-        sent already, else for linger.ms. At most 0 if it is ready. O(1).
+        """Return for how many ms the first batch must still wait. A batch that was sent before
+        waits for retry.backoff.ms, and a new batch for linger.ms. The result is at most 0 if the
+        batch is ready. O(1).
         """
         return self._wait_ms(queue, self.at_once, now)
 

@@ -1,8 +1,8 @@
-"""Sends the batches of the accumulator, and decides what their answers mean (Kafka: Sender.java).
+"""Sends the batches of the accumulator, and handles the answers (Kafka: Sender.java).
 
-`run` makes one round: it looks which brokers have a batch to get, takes the batches out of the
-accumulator, and sends one request to each broker. The answers come later, to `_on_response`. A
-batch ends in one of three ways: it is acknowledged, it is put back to be sent again, or it fails.
+`run` makes one round. It finds the brokers for which a batch is ready, takes the batches out of the
+accumulator, and sends one request to each broker. `_on_response` handles the answers later. A batch
+ends in one of three ways: it is acknowledged, it is put back to be sent again, or it fails.
 """
 
 import logging
@@ -48,7 +48,7 @@ from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
 
-#: Errors that say that the client's metadata is out of date (Kafka: InvalidMetadataException).
+#: Errors that show that the client's metadata is out of date (Kafka: InvalidMetadataException).
 STALE_METADATA: Final = frozenset(
     {
         Errors.UNKNOWN_TOPIC_OR_PARTITION,
@@ -92,14 +92,14 @@ class Sender:
         self._guarantee_order = config.max_in_flight == 1 and not config.idempotent
         self._init_again_ms = -NEVER
         self._next_ready_ms = NEVER
-        """The time at which another batch becomes ready, as the last `run` has found it."""
+        """The time at which another batch becomes ready, according to the last `run`."""
         self.acked = self.failed = self.retried = 0
-        """How many records were acknowledged and failed, and how many batches were put back."""
+        """The numbers of acknowledged records, failed records, and batches that were put back."""
 
     def run(self, now: float) -> bool:
-        """Send what can be sent now, and give up what is too late.
+        """Send each request that can be sent now, and fail the batches whose time is over.
 
-        Return whether a request was sent. Then more may be ready, and `run` must be called again.
+        Return whether a request was sent. If so, call `run` again, because more may be ready.
         """
         connections = self._connections
         connections.poll(now)
@@ -120,7 +120,7 @@ class Sender:
                 and now >= self._init_again_ms
             ):
                 self._init_producer_id(now)
-                if txn.producer.is_fatal:  # the brokers have no idempotent producers
+                if txn.producer.is_fatal:  # the brokers do not support idempotent producers
                     self._fail_all(_of_broker(txn.producer.error))
                     return False
         self._expire(now)
@@ -148,7 +148,7 @@ class Sender:
         return sent
 
     def _run_transactions(self, transactions: Transactions, now: float) -> None:
-        """Send what the transaction needs. The batches of one that is aborted are not sent.
+        """Send the requests of the transaction. If it is being aborted, its batches are not sent.
 
         EndTxn waits for each request with batches, even if they have expired. Otherwise a broker
         could append one of them after the transaction's end.
@@ -172,7 +172,7 @@ class Sender:
         return partition.leader, partition.leader_epoch
 
     def _in_order(self, batch: ProducerBatch) -> bool:
-        """Return whether the order of the partition's batches allows this one to be sent now.
+        """Return whether this batch may be sent now without changing the order of its partition.
 
         Samples call this too, so it must change nothing.
         """
@@ -191,8 +191,8 @@ class Sender:
         return self._in_flight
 
     def wait_of(self, queue: PartitionQueue, now: float) -> tuple[str, float]:
-        """Return why the first batch of a queue is not sent now, and for how many ms it still waits
-        if it waits for the time. `PartitionBuffer.wait` lists the reasons.
+        """Return why the first batch of a queue is not sent now. If it waits for a time, also
+        return how many ms are left. `PartitionBuffer.wait` lists the reasons.
         """
         batch = queue.batches[0]
         if queue.muted:
@@ -213,10 +213,10 @@ class Sender:
         return ("ready" if self._in_order(batch) else "order"), 0
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits.
+        """Return in how many ms `run` must be called next. NEVER if nothing waits.
 
-        The accumulator is not asked again: the last `run` has asked it, and whoever adds a batch
-        after that wakes the sender.
+        The accumulator is not asked again, because the last `run` has stored its answer. Code that
+        adds a batch after that wakes the sender.
         """
         due = self._connections.next_poll_ms(now)
         if self._transactions is not None:
@@ -320,7 +320,9 @@ class Sender:
     def _on_response(
         self, sent: dict[ProducerBatch, tuple[int, int]], answer: Message | None, now: float
     ) -> None:
-        """Handle the answer for every batch of a request. Without one, its connection was lost."""
+        """Handle the answer for every batch of a request. No answer means that the connection was
+        lost.
+        """
         found: dict[tuple[str, int], PartitionProduceResponse] = {}
         if isinstance(answer, ProduceResponse):
             for topic in answer.responses:
@@ -439,7 +441,7 @@ class Sender:
         batch.finish(outcome, _log_bug)
 
     def _expire(self, now: float) -> None:
-        """Give up the batches whose delivery.timeout.ms is over, queued or in flight."""
+        """Fail the batches whose delivery.timeout.ms is over, whether queued or in flight."""
         limit = self._config.delivery_timeout_ms
         oldest = next(iter(self._accumulator.incomplete), None)
         if oldest is None or now - oldest.created_ms < limit:
@@ -458,7 +460,7 @@ class Sender:
             self._fail(batch, error, exhausted=True, now=now)
 
     def _reason_of_delay(self, batch: ProducerBatch) -> tuple[str, str | None]:
-        """Return a sentence that says why a batch was not stored in its time, and what to do."""
+        """Return why a batch was not stored in time, and what to do."""
         of_topic = self._metadata.errors.get(batch.tp.topic, Errors.NONE)
         if of_topic is Errors.UNKNOWN_TOPIC_OR_PARTITION:
             return " The brokers do not know the topic any more.", "Check that the topic exists."
@@ -474,7 +476,7 @@ class Sender:
                 self._fail(batch, error, exhausted=True, now=batch.drained_ms)
 
     def abort(self, now: float) -> None:
-        """Fail everything that has no answer, because the producer closes before it came."""
+        """Fail all batches without an answer, because the producer closes."""
         self._fail_all(
             ProducerClosedException(
                 "The producer was closed before the record was acknowledged.",

@@ -1,13 +1,14 @@
 """The sequence numbers of a producer (Kafka: TransactionManager.java; KIP-98, KIP-360).
 
 Each batch has the producer's id and epoch, and the sequence number of its first record. A broker
-takes only the next sequence number of a partition. So a batch that is sent twice is stored once,
-and a gap is an error. This class assigns the numbers and decides what an error means.
+accepts only the next sequence number of a partition. So a batch that is sent twice is stored only
+once, and a gap is an error. This class assigns the numbers and decides what an error means.
 
-A gap comes from a batch that the producer gave up, or that the broker lost. Then an idempotent
+A gap appears if the producer gave up a batch, or if the broker lost a batch. Then an idempotent
 producer raises its epoch by itself, and the sequence numbers of the partition begin at 0 again
 (KIP-360). A transactional producer must abort its transaction. Then its coordinator raises the
-epoch, and all sequence numbers begin at 0. `Transactions` has the calls and the coordinator.
+epoch, and all sequence numbers begin at 0. The class `Transactions` handles the program's calls and
+the requests to the coordinator.
 """
 
 from collections.abc import Iterable
@@ -51,11 +52,11 @@ class _Partition:
         self.in_flight: list[ProducerBatch] = []
         """Batches with a sequence number and without an outcome, by sequence number."""
         self.acked_leader = (-1, -1)
-        """The leader, and its epoch, that acknowledged the last batch."""
+        """The leader that acknowledged the last batch, and its epoch."""
 
 
 class TransactionManager:
-    """Assigns sequence numbers, and decides about retries. The sender owns it."""
+    """Assigns sequence numbers, and decides whether to send a batch again. The sender owns it."""
 
     def __init__(
         self, client_id: str, trace: Tracer | None = None, transactional_id: str | None = None
@@ -70,15 +71,13 @@ class TransactionManager:
         be sent.
         """
         self.can_bump_epoch = True
-        """Whether the coordinator can raise the epoch: one of Kafka 2.5 or newer can."""
+        """Whether the coordinator can raise the epoch. This needs Kafka 2.5 or newer."""
         self.epoch_bump_required = False
         """Whether a transactional producer's epoch must be raised after the abort."""
         self._init_in_flight = False
         self._partitions: dict[TopicPartition, _Partition] = {}
         self._unresolved: dict[TopicPartition, int] = {}
-        """Partition → the sequence number after a batch of which nobody knows whether it is
-        stored.
-        """
+        """Partition → the sequence number after a batch that may or may not be stored."""
         self._to_rewrite: dict[TopicPartition, None] = {}
         """The partitions whose sequence numbers begin at 0 with the next epoch."""
 
@@ -95,7 +94,7 @@ class TransactionManager:
 
     @property
     def needs_id(self) -> bool:
-        """Whether no batch can be sent before InitProducerId is answered."""
+        """Whether all batches must wait for the answer to InitProducerId."""
         return self.producer.state in (State.UNINITIALIZED, State.INITIALIZING)
 
     def waits_for_transaction(self, tp: TopicPartition) -> bool:
@@ -103,14 +102,14 @@ class TransactionManager:
         return self.is_transactional and tp not in self._in_transaction
 
     def init_sent(self) -> None:
-        """Note that an InitProducerId request is in flight."""
+        """Record that an InitProducerId request is in flight."""
         self._init_in_flight = True
         if self.producer.state is not State.INITIALIZING:
             self.producer.enter(State.INITIALIZING, "InitProducerId is sent")
 
     def init_failed(self, error: Errors) -> None:
-        """Note that InitProducerId was refused or not answered. After a retriable error, it is sent
-        again.
+        """Record that InitProducerId was refused or not answered. After a retriable error, it is
+        sent again.
         """
         self._init_in_flight = False
         if error in FATAL or not error.retriable:
@@ -127,17 +126,18 @@ class TransactionManager:
         self._rewrite()
 
     def fail(self, error: KafkaException) -> None:
-        """End the producer: every batch that waits fails with this error."""
+        """End the producer. Every waiting batch fails with this error."""
         if not self.producer.is_fatal:
             self.producer.enter(State.FATAL_ERROR, str(error), error)
 
     def fenced(self) -> None:
-        """End a transactional producer, because a newer one has its place."""
+        """End a transactional producer, because a newer producer uses its transactional id."""
         self.fail(ProducerFencedException(self.transactional_id or ""))
 
     def abortable(self, error: KafkaException, *, bump_epoch: bool = False) -> None:
-        """Let the transaction be aborted because of an error. With `bump_epoch`, this is safe only
-        under a new epoch. If the coordinator cannot give one, the producer ends.
+        """Put the transaction into the state in which it must be aborted. With `bump_epoch`, the
+        next transaction is safe only with a new epoch. If the coordinator cannot raise the epoch,
+        end the producer.
         """
         if self.producer.is_fatal:
             return
@@ -158,7 +158,7 @@ class TransactionManager:
         return bool(self._in_transaction)
 
     def partitions_added(self, partitions: Iterable[TopicPartition]) -> None:
-        """Note that the coordinator has added partitions to the transaction."""
+        """Record that the coordinator has added partitions to the transaction."""
         added = tuple(partitions)
         self._in_transaction.update(added)
         if self._trace:
@@ -171,9 +171,9 @@ class TransactionManager:
             )
 
     def transaction_ended(self, reason: str) -> None:
-        """Note that the transaction is committed or aborted. Raise the epoch if that is needed.
+        """Record that the transaction is committed or aborted. Raise the epoch if needed.
 
-        A batch may have expired a moment ago, so first look whether it has left a gap.
+        A batch may have expired a moment ago, so first check whether it has left a gap.
         """
         self.resolve()
         if self.producer.is_fatal:
@@ -194,14 +194,14 @@ class TransactionManager:
     def may_drain(self, batch: ProducerBatch, leader: tuple[int, int]) -> bool:
         """Return whether a batch, the first of its queue, may be sent to this leader now. O(1).
 
-        A batch that is sent again must be the oldest without an answer. A new batch must wait until
-        no batch of an older epoch is in flight, and until no sequence is unresolved.
+        A batch that is sent again must be the oldest batch without an answer. A new batch must wait
+        until no batch of an older epoch is in flight, and until no sequence is unresolved.
 
-        Here our producer is stricter than Kafka's. A new leader gets one batch alone, until it has
-        acknowledged one. A broker that does not know the producer takes any sequence number.
-        If it refused batch 1 and then took batch 2, their order would be
-        lost. And a broker remembers only five batches of a producer, so there may not be more in
-        flight to two leaders.
+        Here our producer is stricter than Kafka's. A new leader gets only one batch at first. The
+        next batch waits until the leader has acknowledged one. The reason: a broker that does not
+        know the producer accepts any sequence number. If it refused batch 1 and then accepted batch
+        2, their order would be lost. Also, a broker remembers only five batches of a producer, so
+        the batches in flight to two leaders together must not be more.
         """
         if self.is_transactional:
             if self.producer.is_fatal or batch.tp not in self._in_transaction:
@@ -219,7 +219,9 @@ class TransactionManager:
         return not in_flight or partition.acked_leader == leader
 
     def assign(self, batch: ProducerBatch) -> None:
-        """Give a batch that may be drained the next sequence number, unless it has one. O(1)."""
+        """Give a batch the next sequence number, unless it has one. `may_drain` must have allowed
+        it. O(1).
+        """
         if batch.has_sequence:
             return
         partition = self._partition(batch.tp)
@@ -231,7 +233,7 @@ class TransactionManager:
         partition.in_flight.append(batch)
 
     def _start_at_zero(self, tp: TopicPartition, partition: _Partition) -> None:
-        """Number the batches in flight, and those that follow, from 0, in the current epoch."""
+        """Number the batches in flight and all later batches from 0, in the current epoch."""
         sequence = 0
         for batch in partition.in_flight:
             batch.set_producer_state(*self.producer.identity, sequence, reset=True)
@@ -258,16 +260,16 @@ class TransactionManager:
         partition.in_flight = [each for each in partition.in_flight if each is not batch]
 
     def split(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
-        """Put the parts of a batch in its place."""
+        """Replace a batch with its parts in the list of batches in flight."""
         partition = self._partition(batch.tp)
         at = next((i for i, each in enumerate(partition.in_flight) if each is batch), -1)
         if at >= 0:
             partition.in_flight[at : at + 1] = parts
 
     def failed(self, batch: ProducerBatch, error: KafkaException, exhausted: bool) -> None:
-        """Note that a batch is given up.
+        """Record that a batch has failed.
 
-        `exhausted` says that its retries or its time ended, so it may be stored all the same.
+        With `exhausted`, it has no retries or no time left. So it may be stored nevertheless.
         """
         if error.error in FATAL:
             self.fail(error)
@@ -289,10 +291,11 @@ class TransactionManager:
 
     @staticmethod
     def _close_gap(partition: _Partition, refused: ProducerBatch) -> None:
-        """Give the batches after a refused one its sequence numbers. The refused one is not stored.
+        """Close the gap of a refused batch, which is not stored: lower the sequence numbers after
+        it.
 
         Kafka: adjustSequencesDueToFailedBatch. An old coordinator does not raise the epoch, so the
-        numbers go on in the next transaction.
+        numbers continue in the next transaction.
         """
         count = refused.count
         partition.next_sequence = decrement_sequence(partition.next_sequence, count)
@@ -306,7 +309,7 @@ class TransactionManager:
                 )
 
     def mark_unresolved(self, batch: ProducerBatch) -> None:
-        """Note that nobody knows whether a batch that expired is stored.
+        """Record that a batch has expired and may or may not be stored.
 
         No new batch of its partition is sent until the batches in flight have their answers.
         """
@@ -315,10 +318,10 @@ class TransactionManager:
             self._unresolved[batch.tp] = max(self._unresolved.get(batch.tp, after), after)
 
     def resolve(self) -> None:
-        """Look at partitions with an unresolved sequence that have nothing in flight any more.
+        """Check the partitions that have an unresolved sequence and nothing in flight.
 
-        If the last acknowledged batch is the last one that got a number, all is well. Otherwise
-        there is a gap, and the epoch must be raised.
+        If the last batch with a number is acknowledged, nothing is missing. Otherwise there is a
+        gap, and the epoch must be raised.
         """
         for tp in list(self._unresolved):
             partition = self._partition(tp)
@@ -332,7 +335,7 @@ class TransactionManager:
             del self._unresolved[tp]
 
     def _lost(self, tp: TopicPartition) -> None:
-        """Nobody knows whether the last records of a transaction are stored."""
+        """Handle a partition whose last records may or may not be stored."""
         what = f"records of {tp} have no acknowledgement and cannot be sent again."
         self.abortable(
             BrokerException(
@@ -349,8 +352,8 @@ class TransactionManager:
         return sequence == (0 if last in (-1, MAX_SEQUENCE) else last + 1)
 
     def bump_epoch_if_needed(self) -> None:
-        """Raise the epoch of an idempotent producer if a partition needs it. After the last epoch,
-        ask for a new id.
+        """Raise the epoch of an idempotent producer if a partition needs it. If the epochs are used
+        up, request a new id.
         """
         if not self._to_rewrite or self.producer.state is not State.READY:
             return
@@ -381,11 +384,12 @@ class TransactionManager:
 
         UNKNOWN_PRODUCER_ID: the broker has lost the state of this producer. The sequence numbers
         begin at 0 in a new epoch, and the batch is sent again. In a transaction, it is sent again
-        only if retention has removed the records before it. They begin at 0 in the same epoch.
+        only if retention has removed the records before it. In this case the sequence numbers begin
+        at 0 in the same epoch.
 
-        OUT_OF_ORDER_SEQUENCE_NUMBER: if a batch before this one has no answer yet, sending it again
-        in order is enough. Otherwise there is a gap, so the epoch is raised, or the transaction
-        must be aborted.
+        OUT_OF_ORDER_SEQUENCE_NUMBER: if a batch before this one has no answer yet, it is enough to
+        send both again in order. Otherwise there is a gap, so the epoch is raised, or the
+        transaction must be aborted.
         """
         partition = self._partition(batch.tp)
         if error is Errors.UNKNOWN_PRODUCER_ID:

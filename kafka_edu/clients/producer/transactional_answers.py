@@ -1,4 +1,4 @@
-"""A coordinator's error answers to the requests of a transaction, and what follows from each.
+"""A coordinator's error answers to the requests of a transaction, and their consequences.
 
 (Kafka: the handlers in TransactionManager.java.) An answer that is not in the table is fatal.
 """
@@ -37,7 +37,7 @@ _OF_TRANSACTION: Final[Mapping[Errors, Verdict]] = {
     Errors.INVALID_PRODUCER_ID_MAPPING: Verdict.NEW_EPOCH,
 }
 
-#: request → error → what follows. NETWORK_EXCEPTION stands for an answer that never came.
+#: request → error → consequence. NETWORK_EXCEPTION means that no answer arrived.
 VERDICTS: Final[Mapping[ApiKey, Mapping[Errors, Verdict]]] = {
     ApiKey.INIT_PRODUCER_ID: _COORDINATOR,
     ApiKey.ADD_PARTITIONS_TO_TXN: {
@@ -65,5 +65,5 @@ VERDICTS: Final[Mapping[ApiKey, Mapping[Errors, Verdict]]] = {
 
 
 def verdict_of(request: ApiKey, error: Errors) -> Verdict:
-    """Return what follows from an error answer. O(1)."""
+    """Return the consequence of an error answer. O(1)."""
     return VERDICTS[request].get(error, Verdict.FATAL)

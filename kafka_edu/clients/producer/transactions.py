@@ -1,4 +1,4 @@
-"""The calls of a transactional producer, and what they ask of the coordinators.
+"""The calls of a transactional producer, and the requests that they send to the coordinators.
 
 (Kafka: TransactionManager.java, with its handlers; KIP-98, KIP-360, KIP-447.)
 
@@ -11,9 +11,9 @@
     commit, abort       EndTxn                            when no batch is left
     after an abort      InitProducerId                    if the epoch must be raised
 
-A call that waits gets a `TransactionalResult`. One request is in flight at a time. The next one
-follows from what is known, so nothing is queued: an unknown coordinator comes first, then the
-producer's id, partitions, offsets, and the end.
+A call that waits gets a `TransactionalResult`. Only one request is in flight at a time, and there
+is no queue. The state decides which request is next: first FindCoordinator if the coordinator is
+unknown, then the requests for the producer's id, the partitions, the offsets, and the end.
 """
 
 from collections.abc import Callable, Mapping
@@ -66,7 +66,7 @@ from kafka_edu.trace.events.producer import OffsetsAddedToTransaction
 from kafka_edu.trace.tracer import Tracer
 
 FIRST_RETRY_BACKOFF_MS: Final = 20
-"""The back-off while the transaction before this one is still being completed (Kafka:
+"""The back-off while the previous transaction is still being completed (Kafka:
 ADD_PARTITIONS_RETRY_BACKOFF_MS).
 """
 _FIRST_WITH_EPOCH: Final = 3
@@ -85,10 +85,10 @@ class TransactionalResult:
         self.done = False
         self.error: KafkaException | None = None
         self.listeners: list[Callable[[], None]] = []
-        """Called once each when the call has ended."""
+        """Each is called once, when the call has ended."""
 
     def finish(self, error: KafkaException | None = None) -> None:
-        """End the call. A second end does nothing."""
+        """End the call. Calling this again does nothing."""
         if self.done:
             return
         self.done, self.error = True, error
@@ -110,7 +110,7 @@ class _Offsets:
         """The offsets that the group's coordinator has not stored yet."""
         self.group = group
         self.is_sent = False
-        """Whether AddOffsetsToTxn was sent, and nobody knows whether it was done."""
+        """Whether AddOffsetsToTxn was sent, so the coordinator may have carried it out."""
         self.added = False
         self.result = TransactionalResult(Call.SEND_OFFSETS)
 
@@ -128,8 +128,8 @@ class _Step(StrEnum):
 class Transactions:
     """The open transaction and the calls that wait. The sender owns it.
 
-    `connections` are the producer's; FindCoordinator goes there. `own_connections` go to the
-    coordinators only, and `own_metadata` has their addresses.
+    `connections` are those of the producer. They are used for FindCoordinator. `own_connections` go
+    only to the coordinators, and `own_metadata` has their addresses.
     """
 
     def __init__(
@@ -154,14 +154,14 @@ class Transactions:
         self._groups: dict[str, CoordinatorLink] = {}
         """Group → the link to its coordinator."""
         self._result: TransactionalResult | None = None
-        """The last call of init, commit or abort, until the program has seen its end."""
+        """The last call of init, commit or abort. None after the program has got its result."""
         self._new: dict[TopicPartition, None] = {}
         """Partitions with records that the coordinator does not know yet."""
         self._adding: dict[TopicPartition, None] = {}
-        """Partitions in an AddPartitionsToTxn that may have been done."""
+        """Partitions in an AddPartitionsToTxn that the coordinator may have carried out."""
         self._offsets: list[_Offsets] = []
         self._started = False
-        """Whether the coordinator has a part of the transaction, so that it must be ended there."""
+        """Whether the coordinator knows a part of the transaction, so that it needs EndTxn."""
         self._in_flight = False
         self._again_ms = -NEVER
 
@@ -178,7 +178,7 @@ class Transactions:
         )
 
     def _begin_call(self, call: Call, state: State, reason: str) -> TransactionalResult:
-        """Enter the state of a call. A call that did not end in time is continued."""
+        """Enter the state of a call. If the same call timed out before, continue it."""
         result = self._result
         if result is not None and result.call is call:
             return result
@@ -189,7 +189,7 @@ class Transactions:
         return result
 
     def taken(self, result: TransactionalResult) -> None:
-        """Note that the program has seen the end of a call."""
+        """Record that the program has got the result of a call."""
         if self._result is result:
             self._result = None
 
@@ -208,21 +208,21 @@ class Transactions:
         self._producer.check(Call.SEND)
 
     def send_failed(self, error: ClientException) -> None:
-        """Note that a record of the transaction could not be put into a batch. Without it, the
-        transaction must not be committed.
+        """Record that a record of the transaction could not be put into a batch. Without this
+        record, the transaction must not be committed.
         """
         if self._producer.state is State.IN_TRANSACTION:
             self._manager.abortable(error)
 
     def add_partition(self, tp: TopicPartition) -> None:
-        """Note that a new batch of a partition has a record of the transaction. O(1)."""
+        """Record that the transaction has a batch for this partition. O(1)."""
         if self._manager.may_be_added(tp) and tp not in self._adding:
             self._new[tp] = None
 
     def send_offsets(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
     ) -> TransactionalResult:
-        """Store a group's offsets if the transaction is committed."""
+        """Add a group's offsets to the transaction. They are stored if it is committed."""
         self._producer.check(Call.SEND_OFFSETS)
         if not group.group_id:
             raise IllegalStateException("The group has no name.", "Give the consumer a group.id.")
@@ -234,13 +234,15 @@ class Transactions:
         return call.result
 
     def commit(self) -> TransactionalResult:
-        """Commit, when all records are stored."""
+        """Commit the transaction as soon as all records are stored."""
         return self._begin_call(
             Call.COMMIT_TRANSACTION, State.COMMITTING_TRANSACTION, "commit_transaction()"
         )
 
     def abort(self) -> TransactionalResult:
-        """Abort. What the coordinator does not know is dropped here."""
+        """Abort the transaction. Partitions and offsets that the coordinator does not know are
+        dropped.
+        """
         result = self._begin_call(
             Call.ABORT_TRANSACTION, State.ABORTING_TRANSACTION, "abort_transaction()"
         )
@@ -257,19 +259,21 @@ class Transactions:
 
     @property
     def is_open(self) -> bool:
-        """Return whether a transaction is begun and has not ended."""
+        """Return whether a transaction has begun and has not ended."""
         return self._producer.is_open
 
     def end_open(self) -> TransactionalResult:
-        """End the open transaction, because the producer closes. A commit that was begun goes on.
-        Everything else is aborted.
+        """End the open transaction, because the producer closes. A commit in progress is completed.
+        Otherwise the transaction is aborted.
         """
         if self._producer.state is State.COMMITTING_TRANSACTION:
             return self.commit()
         return self.abort()
 
     def run(self, now: float, batches_left: bool) -> None:
-        """Send the next request if it can be sent. `batches_left`: some have no outcome yet."""
+        """Send the next request if it can be sent. `batches_left` says whether some batches have no
+        outcome yet.
+        """
         self._own.poll(now)
         self._end_failed_calls()
         if self._in_flight:
@@ -290,7 +294,7 @@ class Transactions:
         self._end_failed_calls()
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` has something to do. NEVER if nothing waits for the time."""
+        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
         due = min(link.next_run_ms(now) for link in (self._link, *self._groups.values()))
         return min(due, self._again_ms - now) if self._again_ms > now else due
 
@@ -321,7 +325,7 @@ class Transactions:
         return link
 
     def _end_failed_calls(self) -> None:
-        """End the calls that an error has made impossible."""
+        """End the calls that cannot succeed any more because of an error."""
         if not self._producer.in_error:
             return
         error = self._producer.error
@@ -355,7 +359,9 @@ class Transactions:
         now: float,
         on_answer: Callable[[Message | None, float], None],
     ) -> None:
-        """Send a request to a coordinator. A version of -1 means that it does not know it."""
+        """Send a request to a coordinator. The version -1 means that the coordinator does not
+        support the request.
+        """
         if version < 0:
             self._manager.fail(
                 UnsupportedVersionException(
@@ -377,7 +383,7 @@ class Transactions:
     def _refused(
         self, link: CoordinatorLink, request: ApiKey, error: Errors, now: float
     ) -> Verdict:
-        """Do what follows from an error answer, and return it."""
+        """Carry out the consequence of an error answer, and return this consequence."""
         verdict = verdict_of(request, error)
         failure: ClientException = link.refused(error)
         match verdict:
@@ -455,7 +461,7 @@ class Transactions:
             self._manager.partitions_added(tp for tp, _ in found)
             self._adding = {}
             return
-        # Of several errors, the one that says most: not that a partition was not attempted.
+        # If there are several errors, prefer one that is not OPERATION_NOT_ATTEMPTED.
         error = next((e for e in errors if e is not Errors.OPERATION_NOT_ATTEMPTED), errors[0])
         verdict = self._refused(link, request, error, now)
         refused, self._adding = self._adding, {}
@@ -491,7 +497,8 @@ class Transactions:
             call.added = self._started = True
         else:
             self._refused(link, ApiKey.ADD_OFFSETS_TO_TXN, error, now)
-        if call.result.done:  # the transaction is aborted: only the group had to be known
+        # The transaction is aborted: only the group's coordinator is still needed.
+        if call.result.done:
             self._offsets.remove(call)
 
     def _send_commit_offsets(self, link: CoordinatorLink, now: float) -> None:
@@ -588,7 +595,7 @@ class Transactions:
             self._ended(f"EndTxn was answered with {error.name}")
 
     def _ended(self, reason: str) -> None:
-        """The transaction is over. If the epoch must be raised, InitProducerId follows."""
+        """End the transaction. If the epoch must be raised, InitProducerId follows."""
         self._started = False
         self._new.clear()
         self._adding.clear()
@@ -598,7 +605,7 @@ class Transactions:
             self._finish_call()
 
     def close(self, now: float) -> None:
-        """Close the connections to the coordinators, and end the calls that wait."""
+        """Close the connections to the coordinators, and end the waiting calls."""
         self._own.close_all("the producer was closed", now)
         waiting = [call.result for call in self._offsets]
         for result in (*waiting, *([] if self._result is None else [self._result])):

@@ -1,4 +1,4 @@
-"""Find the coordinator of a group or a transaction in a copy of the metadata. This is a pure rule.
+"""Find the coordinator of a group or a transaction in a copy of the metadata. No I/O, no state.
 
 Hop before: MetadataCopy. Next hop: the answer to FindCoordinator.
 """
@@ -12,8 +12,8 @@ from kafka_edu.coordinator.coordinator_type import partition_for
 class Coordinators:
     """The rule that finds a coordinator. It keeps no state.
 
-    Each call uses the newest copy of the metadata (Kafka: KafkaApis.handleFindCoordinator asks its
-    metadata cache each time).
+    Each call uses the newest copy of the metadata. (Kafka: KafkaApis.handleFindCoordinator reads
+    its metadata cache each time.)
     """
 
     def find(self, key: str, leaders: Sequence[int], brokers: Collection[int]) -> int:

@@ -1,11 +1,11 @@
-"""Decide whether a target is up or down, from its answers and failures. This is a pure rule.
+"""Decide whether a target is up or down, from its answers and failures. No I/O.
 
     Unknown → Up ⇄ Down
     Unknown → Down
 
-The first result decides at once. After that, a target is Down when it has failed `down_after` times
-in a row, and Up again when it has answered `up_after` times in a row. So one lost connection does
-not move all clients of the target.
+The first result sets the state at once. After that, a target is Down when it has failed
+`down_after` times in a row, and Up again when it has answered `up_after` times in a row. So one
+lost connection does not move all clients of the target.
 """
 
 from enum import StrEnum
@@ -39,7 +39,7 @@ class Health:
         """Number of results in a row that contradict the present state."""
 
     def saw(self, answered: bool) -> TargetState:
-        """Note whether the target has answered this time. Return its state after that. O(1)."""
+        """Record whether the target has answered this time. Return its new state. O(1)."""
         wanted = TargetState.UP if answered else TargetState.DOWN
         if wanted is self._state:
             self._against = 0

@@ -1,9 +1,9 @@
-"""A copy of one cluster's metadata, and the answers that are made from it.
+"""A copy of one cluster's metadata, which makes answers to clients.
 
 The program of book §6.5.2 keeps five fields of MetadataResponse. The copy in this module is a
-complete Metadata response for all topics. It answers in every version from 0 to the highest that
-the target serves. The codec leaves out the fields that an older version lacks. In versions in which
-brokers answered in another way, the copy answers in that way too (MetadataRewrite).
+complete Metadata response for all topics. It answers in every version from 0 to the highest version
+that the target serves. The codec leaves out the fields that an older version lacks. In some old
+versions, brokers also gave other values. The copy does the same (MetadataRewrite).
 
 The copy offers no version newer than the target's, because the target did not send the fields of a
 newer version.
@@ -31,8 +31,8 @@ from kafka_edu.protocol.messages.metadata import (
 READ_VERSION: Final = 10
 """The version of the request to a target.
 
-If the target's highest version is lower, that is used. Version 10 has every field. Version 11 only
-drops the fields about what the client may do to the cluster.
+If the target's highest version is lower, that version is used. Version 10 has every field. Version
+11 only drops the fields about the client's permissions on the cluster.
 """
 
 
@@ -107,9 +107,9 @@ class MetadataCopy:
     def coordinator(self, key: str, key_type: int) -> FindCoordinatorResponse:
         """Return the coordinator of `key` according to the copy.
 
-        It is the leader of the partition of the internal topic to which `key` belongs. Raises
-        KafkaException: INVALID_REQUEST for an unknown type, COORDINATOR_NOT_AVAILABLE if the copy
-        has no such topic or the partition had no leader.
+        The coordinator is the leader of one partition of the internal topic. The hash of `key`
+        selects the partition. Raises KafkaException: INVALID_REQUEST for an unknown type,
+        COORDINATOR_NOT_AVAILABLE if the copy has no such topic or the partition had no leader.
         """
         try:
             internal = INTERNAL_TOPIC[CoordinatorType(key_type)]

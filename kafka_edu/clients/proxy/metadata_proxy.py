@@ -42,7 +42,7 @@ _LATEST: Final = API_LEVELS["2.8"]
 class Answer(NamedTuple):
     """A response, and the version in which to encode it.
 
-    It is the version of the request, except if the client sent an unknown version of ApiVersions.
+    The version is that of the request, except if the client sent an unknown version of ApiVersions.
     """
 
     response: Message
@@ -85,8 +85,8 @@ class MetadataProxy:
     def versions(self, client_id: str) -> VersionTable:
         """Return the APIs and versions that this client may use.
 
-        The routes lead this client to one or more clusters. The highest version of Metadata is one
-        that all these clusters serve. Clusters that have not answered yet do not count.
+        The routes lead this client to one or more clusters. The highest version of Metadata is the
+        highest that all these clusters serve. Clusters that have not answered yet do not count.
         """
         _, highest = _LATEST[ApiKey.METADATA]
         for name in self.routes.reachable(client_id):
@@ -99,9 +99,10 @@ class MetadataProxy:
         return table
 
     def advertised(self, client_id: str) -> VersionTable:
-        """Return the APIs of the ApiVersions response: `versions`, and more with `target_versions`.
+        """Return the APIs of the ApiVersions response: `versions`, and others with
+        `target_versions`.
 
-        With `target_versions` these are also the APIs that all clusters of this client serve.
+        With `target_versions`, these also include the APIs that all clusters of this client serve.
         """
         own = self.versions(client_id)
         copies = [
@@ -126,7 +127,7 @@ class MetadataProxy:
     ) -> Answer | Refusal:
         """Answer one request of a client at `address`. Its body begins at `body_offset` of `frame`.
 
-        This method never raises, whatever a client sends.
+        This method never raises an exception, no matter what a client sends.
         """
         client_id = header.client_id or ""
         versions = self.versions(client_id)

@@ -1,4 +1,4 @@
-"""Choose the topics of a Metadata answer, and adapt them for an old client. This is a pure rule.
+"""Choose the topics of a Metadata answer, and adapt them for an old client. No I/O.
 
     below v6    LISTENER_NOT_FOUND becomes LEADER_NOT_AVAILABLE, which these clients know
     in v0       replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE,

@@ -1,6 +1,6 @@
 """The proxy as a server: a broker's network layer in front of MetadataProxy (spec B1, B3).
 
-For each target, a task refreshes its copy again and again.
+For each target, a task refreshes the copy again and again.
 
     client ⇒ SocketServer → Processor → RequestChannel → MetadataProxy → Processor ⇒ client
     TargetCopier ⇒ a broker of the target, every `refresh_ms`
@@ -58,7 +58,7 @@ class ProxyServer:
     ) -> None:
         """`port` is the port of the listener, or 0 for any free port.
 
-        Targets that are played back from a file are not asked.
+        No requests go to targets that are played back from a file.
         """
         self.failed = asyncio.Event()
         self.failure: BaseException | None = None
@@ -93,7 +93,7 @@ class ProxyServer:
         return str(Address(self._end_point.host, self._sockets.bound_port(LISTENER_NAME)))
 
     async def startup(self) -> None:
-        """Open the port, ask every target once, then accept clients.
+        """Open the port, send a first request to every target, then accept clients.
 
         Raises OSError if the port is taken. A target that does not answer does not stop the others.
         """
@@ -181,7 +181,7 @@ class ProxyServer:
     async def shutdown(self, reason: str) -> None:
         """Close everything. Requests without an answer are dropped.
 
-        Their clients ask the next server in bootstrap.servers.
+        Their clients try the next server in bootstrap.servers.
         """
         self._sockets.stop_accepting()
         for task in self._tasks:

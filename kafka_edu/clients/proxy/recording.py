@@ -1,8 +1,9 @@
 """Write a copy of the metadata to a file, and read it back (book §6.5.2: copy once, play back).
 
-The copy can be played back when its cluster is not asked or no longer exists. The file is JSON with
-the fields of Metadata's schema, so people can read and change it. If another host is written for a
-broker, the file shows the effect of a wrong advertised.listeners without such a cluster.
+A copy can be played back without a connection to its cluster, even if the cluster no longer exists.
+The file is JSON with the fields of Metadata's schema, so people can read and change it. For
+example, change a broker's host in the file. Then clients see the effect of a wrong
+advertised.listeners, without a cluster that has this fault.
 """
 
 import json
@@ -38,7 +39,7 @@ def write_recording(copy: MetadataCopy) -> bytes:
 
 
 def read_recording(data: bytes) -> MetadataCopy:
-    """Return the copy that a recording file holds. Raises RecordingError if it holds none."""
+    """Return the copy in a recording file. Raises RecordingError if the file contains none."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -64,7 +65,7 @@ def read_recording(data: bytes) -> MetadataCopy:
         response = from_json(MetadataResponse, metadata, "metadata")
         response.encode(
             READ_VERSION
-        )  # the version that has every field: what fits there fits everywhere
+        )  # this version has every field, so a value that fits here fits everywhere
     except (MessageJsonError, ProtocolError, KafkaException) as error:
         raise RecordingError(str(error)) from error
     return MetadataCopy(response, _api_versions(apis), version, source, taken_at_ms)

@@ -23,7 +23,7 @@ _EVERYTHING: Final = "*"
 
 
 class RouteError(Exception):
-    """The rules are wrong. The text says what is wrong, and where."""
+    """A rule is wrong. The text says what is wrong, and where."""
 
 
 class Route(NamedTuple):

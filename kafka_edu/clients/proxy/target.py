@@ -4,9 +4,9 @@
     Unknown → Down
 
 A target is left out if it does not answer or has not been asked yet. Otherwise a client would be
-sent to brokers that do not exist. The proxy keeps asking each target, and Health decides what an
-answer or a failure means. A copy that is played back from a file is never refreshed, and always
-serves.
+sent to brokers that do not exist. The proxy sends requests to each target again and again. Health
+decides what an answer or a failure means. A copy that is played back from a file is never
+refreshed, and always serves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
 from kafka_edu.trace.events.proxy import MetadataCopied, MetadataCopyFailed, TargetStateChanged
 from kafka_edu.trace.tracer import Tracer
 
-#: State of a target → the states before it that are allowed.
+#: State of a target → the states that may come before it.
 VALID_PREVIOUS_STATES: Final[Mapping[TargetState, frozenset[TargetState]]] = {
     TargetState.UP: frozenset({TargetState.UNKNOWN, TargetState.DOWN}),
     TargetState.DOWN: frozenset({TargetState.UNKNOWN, TargetState.UP}),
@@ -60,7 +60,7 @@ class Target:
         return self.state in (TargetState.UP, TargetState.RECORDED)
 
     def to_ask(self) -> list[Address]:
-        """Return the addresses to ask. The address that answered last is first.
+        """Return the addresses to try. The address that answered last is first.
 
         Then come the configured addresses, and then the brokers in the copy. Kafka's clients work
         in the same way: a configured address is needed only for the first answer.
@@ -79,7 +79,9 @@ class Target:
         self._enter(TargetState.RECORDED, f"taken from {copy.source}")
 
     def copied(self, copy: MetadataCopy, took_ms: int) -> None:
-        """Note that the target has answered with a new copy. Getting the copy took `took_ms` ms."""
+        """Record that the target has answered with a new copy. Getting the copy took `took_ms`
+        ms.
+        """
         self.copy = copy
         self.failures = 0
         self.last_error = ""
@@ -102,7 +104,7 @@ class Target:
         self._saw(True, f"{copy.source} answered")
 
     def failed(self, reason: str) -> None:
-        """Note that none of the target's brokers answered. `reason` says why."""
+        """Record that none of the target's brokers answered. `reason` says why."""
         self.failures += 1
         self.last_error = reason
         if self._trace:

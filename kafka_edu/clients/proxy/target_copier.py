@@ -1,10 +1,11 @@
-"""Ask a target's brokers for the cluster's metadata (spec B1, B3). This is the I/O part of Target.
+"""Ask a target's brokers for the cluster's metadata (spec B1, B3). This module does the I/O for
+Target.
 
 The connection stays open. The broker that answered is asked again next time. The other brokers are
-asked only if it does not answer. Hop before: ProxyServer's refresh. Next hop: the target's brokers;
-their answer goes to Target.
+asked only if it does not answer. Hop before: ProxyServer's refresh. Next hop: the target's brokers.
+Their answer goes to Target.
 
-It sends single requests and uses no client of ours, because it copies a whole answer in one
+It sends single requests and does not use our clients, because it copies a whole answer in one
 version.
 """
 
@@ -114,5 +115,5 @@ class TargetCopier:
         self._client.close()
 
     def close(self) -> None:
-        """Close the connection. A copy that is in progress fails."""
+        """Close the connection. A call of `copy` in progress fails."""
         self._close()

@@ -8,10 +8,11 @@ A line has Apache's Combined Log Format and one additional field, the request ti
     client   user  time                          method path        status size referrer agent µs
 
 `parse` never raises and never drops a line. It returns the fields. If the line is wrong, it returns
-the leftmost fault, so that a pipeline can keep bad lines apart (quarantine) and count them.
+the line with its leftmost fault. So a pipeline can keep bad lines apart (quarantine) and count
+them.
 
 The other functions compute what the pipeline computes: windows, exact percentiles, sessions. They
-work on a list in memory. Spark computes the same for data that do not fit into memory.
+work on a list in memory. Spark computes the same for data that does not fit into memory.
 """
 
 import re
@@ -178,12 +179,12 @@ def _or_empty(field: str) -> str:
     return "" if field == "-" else field
 
 
-@lru_cache(maxsize=4096)  # lines of the same second follow each other
+@lru_cache(maxsize=4096)  # lines of the same second come one after the other
 def read_time(text: str) -> int | None:
     """Turn `01/Aug/2018:20:15:07 +0000` into seconds since 1970.
 
-    Return None if there is no such time. `strptime` is not used, because it expects month names of
-    the local language. Logs have English ones.
+    Return None if there is no such time. `strptime` is not used, because it expects month names in
+    the local language. Logs have English month names.
     """
     match = _TIME.fullmatch(text)
     if match is None or match[2] not in MONTHS:
@@ -210,11 +211,11 @@ def window_start(time_s: int, window_s: int) -> int:
 
 
 def nearest_rank(values: Iterable[int], percent: int) -> int:
-    """Return the exact percentile: at least `percent` % of the values are less than or equal to it.
+    """Return the exact percentile by nearest rank.
 
-    The method is nearest rank: the result is the smallest such value. Of 200 values, p99 is the
-    198th. The result is always one of the values, and their order does not matter. O(n log n).
-    Raises ValueError if there are no values.
+    The result is the smallest value for which at least `percent` % of the values are not larger. Of
+    200 values, p99 is the 198th. The result is always one of the values, and their order does not
+    matter. O(n log n). Raises ValueError if there are no values.
     """
     ordered = sorted(values)
     if not ordered:

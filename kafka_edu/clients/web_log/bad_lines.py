@@ -6,7 +6,7 @@ from typing import Final
 
 from kafka_edu.clients.web_log.access_log import Reason
 
-#: The most bytes by which a maker makes the line longer.
+#: The maximum number of bytes that a maker adds to a line.
 ADDED_BYTES: Final = 24
 
 
@@ -17,7 +17,7 @@ def _cut(line: bytes, number: int) -> bytes:
 
 
 def _not_text(line: bytes, number: int) -> bytes:
-    """Put an umlaut into the agent as a single byte, as old programs do."""
+    """Put an umlaut into the agent as one byte, as old programs write it."""
     at = line.rindex(b' "') + 2
     return line[:at] + b"B\xfccher-%d " % (number % 100_000) + line[at:]
 
@@ -30,9 +30,9 @@ def _without_month(line: bytes, number: int) -> bytes:
 
 
 def _two_clients(line: bytes, number: int) -> bytes:
-    """Put two addresses at the start, as if all of X-Forwarded-For were logged.
+    """Put two addresses at the start, as if the whole header X-Forwarded-For were logged.
 
-    A line has only one.
+    A good line has only one address.
     """
     client, _, rest = line.partition(b" ")
     return client + b", 10.0.%d.%d " % (number >> 8 & 255, number & 255) + rest

@@ -1,4 +1,4 @@
-"""Many lines of a web log as columns of numbers. The generator makes them before it makes text."""
+"""Many lines of a web log as columns of numbers. The generator makes text from these columns."""
 
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class LogBlock(NamedTuple):
     client: Int64s
     """The lower three bytes of the client's address 10.x.x.x."""
     chance: Int64s
-    """A random number for code that needs one more random choice."""
+    """A random number for code that needs an additional random choice."""
 
     def take(self, lines: int) -> "LogBlock":
         """Return the first `lines` lines of the block."""

@@ -1,8 +1,8 @@
 """The invented shop whose web log `generator` writes: tables of pages, visitors and times.
 
-Every probability is a table of whole numbers, and a random number is an index into the table. While
-lines are made, nothing is computed in floating point, so a seed gives the same bytes on every
-machine.
+Every probability distribution is a table of whole numbers, and a random number is an index into the
+table. While the generator makes lines, it uses no floating-point numbers. So a seed gives the same
+bytes on every machine.
 """
 
 import math
@@ -59,7 +59,7 @@ class Request(NamedTuple):
 class Agent(NamedTuple):
     """A user agent as the log shows it.
 
-    `weight` says how common it is among its kind of visitor.
+    `weight` says how common the agent is among its kind of visitor.
     """
 
     name: str
@@ -148,7 +148,7 @@ def pages() -> list[str]:
 
 
 def requests() -> list[Request]:
-    """Return all requests: those of persons, then assets, then probes.
+    """Return all requests: first those of persons, then those for assets, then probes.
 
     The requests of persons are weighted by Zipf's law (1 / rank ** 1.1).
     """
@@ -196,7 +196,7 @@ def quantiles_exponential(mean: int) -> list[int]:
 def sessions_by_minute(sessions_a_second: float, unit: int) -> list[int]:
     """Return how many sessions have started since midnight, for each minute and the end of a day.
 
-    The unit is 1 / `unit` session. Most sessions start at 20:00 UTC.
+    The numbers are in units of 1 / `unit` session. Most sessions start at 20:00 UTC.
     """
     return [
         0,

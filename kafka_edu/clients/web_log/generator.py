@@ -8,11 +8,11 @@ Demos, labs and the Spark pipeline use its lines.
     generator.truth               # the right answers for all lines so far
 
 The log consists of *sessions*. A session is one visit of one client: a person, a crawler or a
-scanner. Visits begin at random, and there are more of them in the evening. Some lines are *late*:
-they are written after their time, by up to half the watermark. Some whole sessions are *too late*:
-they are written long after the watermark, as if a web server had been cut off. Some lines are
-*bad*. Sometimes a part of the shop breaks for a while, and its requests end with a 5xx status (a
-*burst*). All times are the log's own time, not that of the machine's clock.
+scanner. Visits begin at random, more often in the evening. Some lines are *late*: they are written
+up to half the watermark after their time. Some whole sessions are *too late*: they are written long
+after the watermark, as if a web server had been cut off. Some lines are *bad*. Sometimes a part of
+the shop breaks for a while, and its requests end with a 5xx status (a *burst*). All times are the
+log's own time, and not the time of the machine's clock.
 
 numpy works on blocks of many lines and needs about 1 µs for each line. Random numbers come from
 `PCG64.random_raw`, whose numbers are the same in all versions of numpy. Together with tables of
@@ -72,7 +72,7 @@ class LogSettings(NamedTuple):
     """
     late_per_mille: int = 20
     too_late_per_mille: int = 5
-    """How many of 1,000 sessions are written too late."""
+    """The number of sessions, of 1,000, that are written too late."""
     has_bad_lines: bool = True
     """Whether the log has some bad lines, as a real log has."""
 
@@ -107,7 +107,9 @@ class Burst(NamedTuple):
 
 
 class LogGenerator:
-    """Make blocks of lines, and count their statistics. One block has about 70,000 lines."""
+    """Generates blocks of lines of a web log, and keeps statistics. A block has about 70,000
+    lines.
+    """
 
     def __init__(self, settings: LogSettings) -> None:
         """Raises ValueError if the settings contradict each other. The message says what to do."""
@@ -132,7 +134,8 @@ class LogGenerator:
         )
         """Sessions since 1970 in units of 1 / UNIT.
 
-        This number grows evenly with the sessions, but the log's clock does not.
+        This number grows evenly from session to session. The log's clock does not, because sessions
+        are rarer at night.
         """
         self._waiting: tuple[Int64s, ...] = tuple(np.empty(0, np.int64) for _ in range(4))
         self._add_burst(settings.start_ms, FIRST_BURST_MS)
@@ -140,8 +143,7 @@ class LogGenerator:
     def next_block(self, max_lines: int | None = None) -> LogBlock:
         """Return the next lines, at most `max_lines` of them, and count them in `truth`.
 
-        The other lines of a block that is cut off are lost, so only the last block should be cut
-        off.
+        If the block has more lines, the rest is lost. So limit only the last block.
         """
         block = self._block()
         if max_lines is not None and len(block) > max_lines:
@@ -394,8 +396,8 @@ class _Tables:
             for prefix, _ in catalogue.BREAKS
         }
         self.too_late_ms = 2_000 * (settings.watermark_s + max(settings.gap_s, settings.window_s))
-        # The number of clients is so high that a client's next session begins after twice the
-        # longest time of a session. So two sessions of one client never touch.
+        # The number of clients is high: a client's next session begins only after twice the longest
+        # time of a session. So two sessions of one client never overlap.
         longest_s = LONGEST_SESSION_MS / 1000 + settings.gap_s
         at_once = 1.8 * settings.lines_a_second / MEAN_LINES_A_SESSION * longest_s
         self._clients = max(12, int(2 * at_once).bit_length())

@@ -10,7 +10,7 @@ from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 class LogRecord(NamedTuple):
     """One line as a record.
 
-    The key is the line's first word, the client, so a session stays in order.
+    The key is the line's first word, the client's address. So the lines of a session stay in order.
     """
 
     value: bytes
@@ -38,8 +38,8 @@ def records(block: LogBlock, lines: bytes) -> Iterator[LogRecord]:
 def endless_lines(seed: int) -> Iterator[LogLine]:
     """Yield the lines of a log without bad lines. The log never ends.
 
-    The first line takes about 0.2 s, because 70,000 lines are made at once. Each of the others
-    takes 2 µs.
+    The first line takes about 0.2 s, because 70,000 lines are made at once. Each other line takes 2
+    µs.
     """
     generator = LogGenerator(LogSettings(seed, has_bad_lines=False))
     while True:

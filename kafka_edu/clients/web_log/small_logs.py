@@ -17,7 +17,7 @@ COVERED_S: Final = 4_000
 FEWEST_LINES_A_SECOND: Final = 0.25
 """With fewer lines, the log would have pauses as long as the delay of a session that is too late.
 
-Then it would depend on the reader whether such a session is too late.
+Then each reader could decide differently whether such a session is too late.
 """
 _TOO_LATE_LINES: Final = 120
 """About this many lines of a small log belong to sessions that are too late.
@@ -36,8 +36,8 @@ def for_lines(
 ) -> LogSettings:
     """Return the settings for a log of `lines` lines. A large log keeps its settings.
 
-    With `keeps_pace`, the lines a second stay as they are. With `keeps_share`, the share of
-    sessions that are too late stays.
+    With `keeps_pace`, the number of lines a second is not changed. With `keeps_share`, the share of
+    sessions that are too late is not changed.
 
     With 1,000 lines or more, the log has lines that are too late, except for a few seeds. A smaller
     log may have none.

@@ -114,14 +114,16 @@ class LogTruth:
     """
 
     def __init__(self, window_s: int, watermark_s: int, longest_delay_s: int) -> None:
-        """`longest_delay_s`: no line is written more than this many seconds after its time."""
+        """No line is written more than `longest_delay_s` seconds after its time."""
         self._longest_delay_s = longest_delay_s
         self.window_s = window_s
         self.watermark_s = watermark_s
         self.lines = 0
         self.bad = 0
         self.late = 0
-        """Number of late good lines: after a line with a later time, but within the watermark."""
+        """Number of good lines that are late: they follow a line with a later time, within the
+        watermark.
+        """
         self.too_late = 0
         self.bytes_sent = 0
         self._requests = catalogue.requests()
@@ -235,7 +237,9 @@ class LogTruth:
 
     @property
     def lines_by_session_on_time(self) -> dict[int, int]:
-        """Return number of lines that are not too late → sessions with as many such lines."""
+        """Return number of lines that are not too late → number of sessions with that many such
+        lines.
+        """
         return _counts(self._lines_of - self._dropped_of)
 
     @property
@@ -251,7 +255,7 @@ class LogTruth:
     def windows_held(self) -> int:
         """Return the number of request times in memory.
 
-        It limits how much memory a long log needs.
+        They determine how much memory a long log needs.
         """
         return self._windows.held + self._windows_of_all.held
 

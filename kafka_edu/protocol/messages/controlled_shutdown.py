@@ -11,7 +11,7 @@ from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Int16, Int32, Int64, String
 
 EPOCH_NOT_CHECKED: Final = -1
-"""The broker epoch of a request that carries no epoch. Such a request's epoch is not checked."""
+"""The broker epoch in a request without an epoch. The controller does not check this epoch."""
 
 
 class ControlledShutdownRequest(

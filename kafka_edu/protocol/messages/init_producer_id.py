@@ -1,6 +1,6 @@
 """InitProducerId (key 22): give a producer its id and epoch (KIP-98).
 
-By id and epoch brokers recognize the batches of this producer.
+Brokers recognise the batches of a producer by its id and epoch.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey

@@ -1,6 +1,6 @@
 """LeaveGroup (key 13): members leave their group.
 
-Then the group need not wait until their sessions expire.
+So the group does not have to wait until their sessions expire.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey

@@ -7,7 +7,7 @@ from kafka_edu.protocol.fields import field
 from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, String
 
-#: Timestamps with a special meaning: -1 asks for the log's end offset, -2 for its start offset.
+#: Timestamps with a special meaning: -1 means the log's end offset, -2 its start offset.
 LATEST_TIMESTAMP: Final = -1
 EARLIEST_TIMESTAMP: Final = -2
 

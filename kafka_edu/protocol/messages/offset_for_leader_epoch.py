@@ -51,7 +51,7 @@ class OffsetForLeaderEpochRequest(
 
 
 class EpochEndOffset(Struct):
-    """The end of one leader epoch in the leader's log: the epoch, and the offset behind its last
+    """The end of one leader epoch in the leader's log: the epoch, and the offset after its last
     record.
     """
 

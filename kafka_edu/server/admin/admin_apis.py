@@ -1,5 +1,5 @@
-"""Build the admin APIs of one broker: topics, configs, log dirs and elections. The APIs of features
-that the broker does not have, for example ACLs, are built here too. ApiAssembly calls this module.
+"""Build the admin APIs of one broker: topics, configs, log dirs and elections. This module also
+builds the APIs of features that the broker does not have, for example ACLs. ApiAssembly calls it.
 """
 
 import asyncio

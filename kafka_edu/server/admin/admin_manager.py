@@ -3,12 +3,12 @@
 The manager checks a request and writes znodes. The controller watches these znodes and does the
 rest. To create a topic, the manager writes two znodes. The first is /config/topics/<topic> with the
 topic's configs, because the first leader reads them. The second is /brokers/topics/<topic> with the
-assignment. From then on the topic exists. The next step is the controller's TopicChange event. The
+assignment. From then on the topic exists. The controller handles this as the event TopicChange. The
 response is sent after the controller's UpdateMetadata request has arrived at this broker.
 
-To add partitions, the manager writes a new assignment into the same znode. The controller's event
-is then PartitionModifications. To delete a topic, the manager creates a znode below
-/admin/delete_topics. The controller's event is then TopicDeletion.
+To add partitions, the manager writes a new assignment into the same znode. The controller handles
+this as the event PartitionModifications. To delete a topic, the manager creates a znode below
+/admin/delete_topics. The controller handles this as the event TopicDeletion.
 """
 
 import logging
@@ -61,7 +61,7 @@ UNSPECIFIED: Final = -1
 
 
 class InternalTopic(NamedTuple):
-    """The settings with which one internal topic is created.
+    """The settings that one internal topic gets when it is created.
 
     They come from the broker's configuration.
     """
@@ -72,7 +72,9 @@ class InternalTopic(NamedTuple):
 
 
 class TopicDefaults(NamedTuple):
-    """The number of partitions and replicas of a new topic whose creator does not give them."""
+    """The default numbers of partitions and replicas, for a topic whose creator does not give
+    them.
+    """
 
     partitions: int
     """The value of num.partitions."""
@@ -82,8 +84,9 @@ class TopicDefaults(NamedTuple):
 
 
 class AdminManager:
-    """Checks requests about topics and writes their znodes. Used on the broker's event loop only.
-    `with_topic_ids` is True if new topics get an id (inter.broker.protocol.version 2.8, KIP-516).
+    """Checks requests about topics and writes their znodes. Only the broker's event loop may use
+    it. `with_topic_ids` is True if new topics get an id (inter.broker.protocol.version 2.8,
+    KIP-516).
     """
 
     def __init__(
@@ -115,7 +118,7 @@ class AdminManager:
         respond: Callable[[list[CreatableTopicResult]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Create each of `topics`, whose names differ. Call `respond` when the new topics have
+        """Create `topics`. Their names must differ. Call `respond` when the new topics have
         leaders, or after `timeout_ms`.
 
         An error of one topic does not affect the other topics. If `timeout_ms` is 0, all topics are
@@ -207,7 +210,7 @@ class AdminManager:
         respond: Callable[[list[CreatePartitionsTopicResult]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Add partitions to each of `topics`, whose names differ. Call `respond` when the new
+        """Add partitions to `topics`. Their names must differ. Call `respond` when the new
         partitions have leaders, or after `timeout_ms`.
         """
         results = []

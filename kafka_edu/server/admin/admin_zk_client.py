@@ -1,7 +1,7 @@
 """Change topics and configs directly in ZooKeeper, with Kafka's checks and Kafka's messages (Kafka:
 AdminZkClient.scala, AdminUtils.scala).
 
-Tools with the option --zookeeper use this module, as in Kafka 2.0. They work also while no broker
+Tools with the option --zookeeper use this module, as in Kafka 2.0. They also work while no broker
 runs. The controller notices the changed znodes, or reads them when it starts. The functions below
 the class make the checks. AdminManager makes the same checks for requests. It uses the broker's
 metadata cache instead of ZooKeeper.
@@ -83,7 +83,7 @@ class AdminZkClient:
         self, topic: str, partitions: int, assigned: Assignment | None = None
     ) -> None:
         """Extend the topic to `partitions` partitions in all. `assigned` holds the brokers of the
-        new partitions. Without `assigned` this method chooses them. Raises KafkaException,
+        new partitions. Without it, this method chooses the brokers. Raises KafkaException,
         AdminOperationError.
         """
         current = (await self._zk.get_assignment_for_topics([topic])).get(topic)

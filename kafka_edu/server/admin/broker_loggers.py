@@ -34,7 +34,7 @@ def set_logger_level(name: str, level: str) -> None:
 
 
 def unset_logger_level(name: str) -> None:
-    """Remove the logger's own level, so that it has its parent's level. The root logger is not
+    """Remove the logger's own level. The logger then has its parent's level. The root logger is not
     allowed here.
     """
     _logger(name).setLevel(logging.NOTSET)

@@ -77,7 +77,7 @@ class QuotaOp(NamedTuple):
 
 
 class ClientQuotas:
-    """Reads and changes the quotas in ZooKeeper. Used on the broker's event loop only."""
+    """Reads and changes the quotas in ZooKeeper. Only the broker's event loop may use it."""
 
     def __init__(self, zk: KafkaZkClient, configs: EntityConfigs) -> None:
         self._zk = zk
@@ -217,8 +217,8 @@ def _matches(
 
 
 def _place(entity: Mapping[str, str | None]) -> tuple[str, str]:
-    """Return the place of an entity's znode: the folder, and the name below this folder. Raises
-    KafkaException for an impossible combination of parts.
+    """Return the path of an entity's znode, in two parts: the folder, and the name below this
+    folder. Raises KafkaException for an impossible combination of parts.
     """
     if not entity:
         raise KafkaException(Errors.INVALID_REQUEST, "an entity must have a type and a name")

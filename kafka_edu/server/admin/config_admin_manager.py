@@ -47,8 +47,8 @@ class ConfigOp(NamedTuple):
 
 
 class ConfigAdminManager:
-    """Describes and changes configs. Used on the broker's event loop only. A method raises
-    KafkaException if the one resource that it works on has an error.
+    """Describes and changes configs. Only the broker's event loop may use it. Each method works on
+    one resource. It raises KafkaException if this resource has an error.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class ConfigAdminManager:
         configs: Sequence[tuple[str, str | None]],
         validate_only: bool,
     ) -> None:
-        """Replace all configs of a resource by `configs`. If a key occurs twice, the last value
+        """Replace all configs of a resource with `configs`. If a key occurs twice, the last value
         counts.
         """
         if resource_type == ResourceType.BROKER_LOGGER:
@@ -124,8 +124,8 @@ class ConfigAdminManager:
     async def incremental_alter(
         self, resource_type: int, name: str, ops: Sequence[ConfigOp], validate_only: bool
     ) -> None:
-        """Change single configs of a resource: set or delete one, or add items to a list or remove
-        items from a list. Each key may occur once.
+        """Change single configs of a resource: set or delete a config, or add or remove items of a
+        list. Each key may occur once.
         """
         names = [op.name for op in ops]
         if duplicates := sorted({n for n in names if names.count(n) > 1}):
@@ -231,8 +231,8 @@ class ConfigAdminManager:
         return str(self._broker_id) if self._is_own_broker(name) else DEFAULT_ENTITY
 
     def _alter_loggers(self, broker: str, ops: Collection[ConfigOp], validate_only: bool) -> None:
-        """Change the levels of all named loggers, or of none. All operations are checked before the
-        first change.
+        """Change the levels of all named loggers. All operations are checked first. If one is
+        wrong, nothing changes.
         """
         known = logger_levels()
         for op in ops:

@@ -92,8 +92,8 @@ class ConfigHelper:
         )
 
     def broker_entries(self) -> Iterator[ConfigEntry]:
-        """Yield an entry for every config key of this broker. Unknown keys that somebody has set
-        follow.
+        """Yield an entry for every config key of this broker. After these come the unknown keys
+        that somebody has set.
         """
         values = self._dynamic.current.values
         for key in CONFIG_DEF:

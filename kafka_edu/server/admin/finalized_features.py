@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class FinalizedFeatures:
-    """Keeps the version of the znode /feature up to date. Used on the broker's event loop only.
+    """Keeps the version of the znode /feature up to date. Only the broker's event loop may use it.
     Only `startup` and the background task `run` change `epoch`.
     """
 
@@ -33,7 +33,9 @@ class FinalizedFeatures:
         self.epoch = await self._zk.get_finalized_features_epoch(watch=True)
 
     def on_watch(self, watched: WatchedEvent) -> None:
-        """Note a change of the znode /feature. The broker must call this for every watch event."""
+        """Record a change of the znode /feature. The broker must call this for every watch
+        event.
+        """
         if watched.path == FeatureZNode.PATH:
             self._changed.set()
 

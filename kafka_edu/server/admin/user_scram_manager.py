@@ -62,7 +62,7 @@ class ScramUpsertion(NamedTuple):
 
 
 class UserScram(NamedTuple):
-    """The answer of DescribeUserScramCredentials about one user."""
+    """The result of DescribeUserScramCredentials for one user."""
 
     error: Errors
     message: str
@@ -89,7 +89,7 @@ def stored_credential(mechanism: ScramMechanism, upsertion: ScramUpsertion) -> s
 
 
 class UserScramManager:
-    """Reads and changes SCRAM credentials in ZooKeeper. Used on the broker's event loop only."""
+    """Reads and changes SCRAM credentials in ZooKeeper. Only the broker's event loop may use it."""
 
     def __init__(self, zk: KafkaZkClient, configs: EntityConfigs) -> None:
         self._zk = zk

@@ -30,7 +30,7 @@ FIRST_VERSION_WITH_DISABLED: Final = 3
 class _Wanted(NamedTuple):
     """One topic of the request: its name, or its id.
 
-    The name is None, or the id zeros, if not given.
+    If the name is not given, it is None. If the id is not given, it is all zeros.
     """
 
     name: str | None

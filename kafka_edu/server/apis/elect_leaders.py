@@ -51,8 +51,8 @@ class ElectLeadersApi:
 
     async def handle(self, call: ApiCall, request: ElectLeadersRequest) -> None:
         """Hold the elections, and answer when this broker knows the new leaders. If the request's
-        list of partitions is null, elections are held for all partitions. The answer then leaves
-        out the partitions that needed no election.
+        list of partitions is null, elections are held for all partitions. In this case the answer
+        leaves out the partitions that needed no election.
 
         An unknown election type gets UNKNOWN_SERVER_ERROR, as in Kafka.
         """

@@ -12,8 +12,8 @@
     v11+    a consumer may read from a follower, and the leader may send it there (KIP-392)
     v12     diverging epochs (KIP-595)
 
-Only the old formats cost processor time, because records in a newer format are unpacked and built
-again (down_conversion). The request comes from KafkaApis. The class Fetch reads the records.
+Only the old formats need much processor time: the records are unpacked and built again
+(down_conversion). The request comes from KafkaApis. The class Fetch reads the records.
 """
 
 from typing import Final
@@ -80,7 +80,7 @@ class FetchApi:
         there are enough bytes or the wait is over.
 
         If a partition is named twice, its last entry counts. In Fetch, any negative leader epoch
-        means that the request has no epoch. In all other requests only -1 means this.
+        means that the request has no epoch. In all other requests only -1 has this meaning.
         """
         fetch_data: dict[TopicPartition, PartitionFetch] = {}
         for topic in request.topics:
@@ -138,10 +138,10 @@ class FetchApi:
 
     @staticmethod
     def _client_of(call: ApiCall, request: FetchRequest) -> ClientMetadata | None:
-        """Return the reader if it is a consumer that names its rack, else None.
+        """Return the reader if it is a consumer with a rack. Otherwise return None.
 
-        The leader may send only such a consumer to a follower. Without a rack no selector chooses a
-        follower.
+        Only such a consumer can be sent to a follower, because a selector needs the rack to choose
+        one.
         """
         if (
             call.version < FIRST_VERSION_FROM_FOLLOWERS
@@ -166,10 +166,10 @@ class FetchApi:
         call.respond(response)
 
     def _record_throttled(self, response: FetchResponse) -> None:
-        """Count the bytes of records that a follower gets from throttled partitions.
+        """Count the record bytes that a follower gets from throttled partitions.
 
-        As in Kafka, the bytes for followers in sync count too. Kafka also counts the bytes around
-        the records, a few dozen for each partition.
+        As in Kafka, the bytes for followers in sync count too. Kafka also counts the other bytes of
+        the response, a few dozen for each partition.
         """
         sent = sum(
             part_size(partition.record_set)

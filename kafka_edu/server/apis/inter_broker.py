@@ -101,8 +101,8 @@ class InterBrokerApi:
         """Make this broker leader or follower of partitions, as the controller ordered.
 
         New logs need the configs of their topics. Unknown configs are fetched first, all at once. A
-        worker then creates the logs. At the end each partition gets its role. Other requests are
-        handled in between, because one new topic may have thousands of partitions.
+        worker then creates the logs. At the end each partition gets its role. One new topic may
+        have thousands of partitions. So the broker handles other requests in between.
         """
         async with self._role_changes:
             self._check_broker_epoch(request.broker_epoch)
@@ -155,8 +155,8 @@ class InterBrokerApi:
 
     def _check_broker_epoch(self, epoch: int) -> None:
         """Raise STALE_BROKER_EPOCH if `epoch` is below this broker's epoch. A higher epoch is no
-        error: the controller may notice this broker's new registration before ZooKeeper's answer
-        reaches this broker.
+        error, because the controller may see this broker's new registration before this broker gets
+        ZooKeeper's answer.
         """
         ours = self._broker_epoch()
         if EPOCH_NOT_CHECKED < epoch < ours:

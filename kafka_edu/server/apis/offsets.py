@@ -210,7 +210,7 @@ class OffsetsApi:
         request: OffsetFetchRequest, version: int, error: Errors, _: str
     ) -> OffsetFetchResponse:
         """Return a response with the error. Up to v1 each partition has the error. From v2 on the
-        response has it once.
+        response has one field for it.
         """
         if version >= FIRST_VERSION_WITH_ONE_ERROR:
             return OffsetFetchResponse(error_code=error)

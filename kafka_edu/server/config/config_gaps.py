@@ -209,7 +209,7 @@ def _refused() -> Iterator[tuple[str, Gap]]:
 
 
 BROKER_GAPS: Final[Mapping[str, Gap]] = dict(sorted([*_ignored(), *_refused()]))
-"""Key of server.properties → why it has no effect here. All keys that are not in this table work
+"""Key of server.properties → why the key has no effect here. Keys that are not in this table work
 as in Kafka.
 """
 
@@ -237,8 +237,8 @@ AUTHORIZER_CONFIG: Final = ConfigDef(
         ),
     ]
 )
-"""Keys of Kafka's own authorizer. The broker itself does not have them. But a user who sets one of
-them expects an authorizer, so the broker must not ignore it.
+"""Keys of Kafka's own authorizer. The broker itself does not have them. But a user who sets such a
+key expects an authorizer, so the broker must not ignore it.
 """
 
 DYNAMIC_ONLY_CONFIG: Final = ConfigDef(

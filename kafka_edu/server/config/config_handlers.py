@@ -74,8 +74,8 @@ class TopicConfigHandler:
         self._controller = controller
 
     async def take_up(self, topic: str) -> None:
-        """Apply the topic's new configuration. If this broker has not needed it before, it is read
-        later, when the first log is created. Raises ZkError.
+        """Apply the topic's new configuration. If this broker has no settings of the topic yet, its
+        logs need no change: the settings are read when the first log is created. Raises ZkError.
         """
         if topic in self._topic_configs.loaded:
             await self._topic_configs.load([topic])

@@ -39,8 +39,8 @@ from kafka_edu.trace.tracer import Tracer
 log = logging.getLogger(__name__)
 
 DEFAULT_ENTITY: Final = "<default>"
-"""The name, below /config/brokers for example, of the settings that apply to all entities without
-settings of their own.
+"""The znode name of the default settings, for example below /config/brokers. They apply to all
+entities without their own settings.
 """
 
 
@@ -70,7 +70,7 @@ THREAD_POOLS: Final = frozenset(
         "num.replica.fetchers",
     }
 )
-"""Keys for numbers of threads. One change can at most halve or double such a number."""
+"""Keys for numbers of threads. One change can only halve or double such a number at most."""
 CONNECTION_LIMITS: Final = frozenset(
     {"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"}
 )
@@ -106,8 +106,8 @@ DYNAMIC_ONLY: Final[Mapping[str, ConfigType]] = {key.name: key.type for key in D
 
 
 def broker_config_synonyms(name: str) -> tuple[str, ...]:
-    """Return all keys that can set `name`. The first of them that is set counts. If there is no
-    other key for `name`, return `name` alone (Kafka: brokerConfigSynonyms).
+    """Return all keys that can set `name`. The first key that is set counts. If there is no other
+    key for `name`, return only `name` (Kafka: brokerConfigSynonyms).
     """
     if name == "log.flush.interval.ms":
         return name, "log.flush.scheduler.interval.ms"
@@ -123,8 +123,8 @@ class Reconfigurable(NamedTuple):
 
 
 class DynamicBrokerConfig:
-    """Keeps the current configuration of the broker, and applies changes to it. Used on the
-    broker's event loop only.
+    """Keeps the current configuration of the broker, and applies changes to it. Only the broker's
+    event loop may use it.
     """
 
     def __init__(self, static: KafkaConfig, trace: Tracer | None = None) -> None:

@@ -1,12 +1,12 @@
-"""Notice changes of configs in ZooKeeper and apply them (Kafka: DynamicConfigManager.scala,
+"""Detect changes of configs in ZooKeeper and apply them (Kafka: DynamicConfigManager.scala,
 ZkNodeChangeNotificationListener.scala; spec A2, Z2).
 
 A change of /config/<type>/<name> is followed by a notification below /config/changes. ZooKeeper
-numbers the notifications, and each holds the entity's path. Every broker watches the list of
-notifications with one watch, for any number of entities. It reads each notification whose number is
-above the last number seen. Then the handler for this type of entity reads the entity's configs
-again and applies them. A notification contains no config values, so a late or repeated notification
-does no harm.
+numbers the notifications. Each notification contains the entity's path. Every broker watches the
+list of notifications. So one watch is enough for any number of entities. It reads each notification
+whose number is above the last number seen. Then the handler for this type of entity reads the
+entity's configs again and applies them. A notification contains no config values, so a late or
+repeated notification does no harm.
 
 When a broker sees notifications that are older than 15 minutes, it deletes them. A broker that
 starts does not need old notifications. It reads the brokers' configs at its start, and a topic's
@@ -38,7 +38,7 @@ ZkError.
 
 
 class DynamicConfigManager:
-    """Applies changes of configs to this broker. Used on the broker's event loop only. One task
+    """Applies changes of configs to this broker. Only the broker's event loop may use it. One task
     reads the notifications in the order in which they were written.
     """
 
@@ -50,14 +50,15 @@ class DynamicConfigManager:
         self._changed = asyncio.Event()
 
     async def startup(self) -> None:
-        """Set the watch, and note the highest number of the present notifications as seen. Call
-        this before the configs are read, so that no change is missed. Raises ZkError.
+        """Set the watch, and store the highest number of the present notifications as the last
+        number seen. Call this before the configs are read, so that no change is missed. Raises
+        ZkError.
         """
         numbers = await self._notifications()
         self._last_seen = max(numbers, default=NOTHING_SEEN)
 
     def on_watch(self, watched: WatchedEvent) -> None:
-        """Note a change of the list of notifications. The broker must call this for every watch
+        """Record a change of the list of notifications. The broker must call this for every watch
         event.
         """
         if (

@@ -2,8 +2,8 @@
 from a broker.
 
 A broker's API level (edu.api.level) decides which versions its clients can use. Requests between
-brokers follow inter.broker.protocol.version alone, as in Kafka. Otherwise some brokers would refuse
-their own controller: those that offer clients the API level of 2.0 but use
+brokers depend only on inter.broker.protocol.version, as in Kafka. Otherwise some brokers would
+refuse requests of their own controller. These are brokers with the API level 2.0 for clients, but
 inter.broker.protocol.version 2.8.
 """
 

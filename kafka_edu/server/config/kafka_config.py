@@ -48,7 +48,9 @@ class ConfigFileError(Exception):
 
 
 class Setting(NamedTuple):
-    """The text of a value and its place, for example `server.properties, line 12`."""
+    """The text of a value, and the place where it is set, for example `server.properties, line
+    12`.
+    """
 
     value: str
     where: str
@@ -182,7 +184,7 @@ class KafkaConfig:
         self._check()
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "KafkaConfig":
-        """Return this configuration with the values in `overrides` in place of its own. Raises
+        """Return a copy of this configuration in which `overrides` replace the values. Raises
         ConfigException.
         """
         return KafkaConfig(CONFIG_DEF.parse({**self.given, **overrides}), self.given, overrides)
@@ -193,7 +195,7 @@ class KafkaConfig:
 
     @property
     def log_dirs(self) -> tuple[str, ...]:
-        """The value of log.dirs, or of log.dir if that is not set."""
+        """The value of log.dirs. If it is not set, the value of log.dir."""
         dirs = self.values.get_optional_string("log.dirs")
         return tuple(
             d.strip()

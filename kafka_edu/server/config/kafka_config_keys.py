@@ -40,8 +40,8 @@ from kafka_edu.trace.trace_ring import DEFAULT_BYTES, DEFAULT_MINUTES
 
 QUEUED_MAX_REQUEST_BYTES: Final = 64 << 20
 """The default of queued.max.request.bytes. It may be smaller than socket.request.max.bytes, because
-a single request may exceed the limit. Kafka refuses a smaller value. This project also refuses it
-if the user has set it.
+a single request may exceed the limit. Kafka refuses a value below socket.request.max.bytes. This
+project does so too if the user has set the value.
 """
 
 _AT_LEAST_0: Final = Range(0)

@@ -66,8 +66,9 @@ def transaction_config(config: KafkaConfig) -> TransactionConfig:
 
 
 def _part(shape: Callable[..., Part], config: KafkaConfig, **derived: object) -> Part:
-    """Return a tuple of the type `shape`. Its fields have the values of `config`, or the values in
-    `derived`. Raises AssertionError if a field is neither a key nor a property of KafkaConfig.
+    """Return a tuple of the type `shape`. Its fields have the values in `derived`, or else the
+    values of `config`. Raises AssertionError if a field is neither a key nor a property of
+    KafkaConfig.
     """
     values = {
         field: getattr(config, field) if hasattr(config, field) else config.values[key_of(field)]

@@ -62,7 +62,7 @@ def parse_properties(text: str) -> dict[str, Property]:
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield (line number, text) of each logical line, without comments and blank lines. Continued
-    lines are joined, and have the number of the first one.
+    lines are joined, and have the number of their first line.
     """
     start, joined = 0, ""
     for number, natural in enumerate(_LINE_END.split(text), 1):

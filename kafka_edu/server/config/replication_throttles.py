@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class ReplicationThrottles:
-    """Sets the quotas of one broker. Owned by the broker's loop."""
+    """Sets the quotas of one broker. Only the broker's event loop may use it."""
 
     def __init__(self, broker_id: int, quotas: ReplicationQuotas, time: Time) -> None:
         self._broker_id = broker_id
@@ -45,7 +45,7 @@ class ReplicationThrottles:
     def take_topic(self, topic: str, config: LogConfig | None) -> None:
         """Throttle the replicas that a topic's settings list.
 
-        `config` is None if the topic is gone.
+        `config` is None if the topic was deleted.
         """
         now_ms, quotas = self._time.hi_res_clock_ms(), self._quotas
         for quota, replicas in (

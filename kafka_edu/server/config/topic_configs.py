@@ -1,9 +1,9 @@
 """Each topic's log settings: the broker's defaults, and the overrides in /config/topics/<topic>
 (Kafka: LogConfig, TopicConfigHandler).
 
-A log needs its settings when it is created, and cannot wait for ZooKeeper then. So the overrides
-are fetched before logs are created. Overrides that somebody wrote into ZooKeeper by hand may be
-wrong. Each wrong override is logged and ignored.
+A log needs its settings when it is created, and cannot wait for ZooKeeper at that moment. So the
+broker fetches the overrides before it creates logs. Overrides that somebody wrote into ZooKeeper by
+hand may be wrong. Each wrong override is logged and ignored.
 """
 
 import logging
@@ -20,8 +20,8 @@ FetchOverrides = Callable[[Iterable[str]], Awaitable[dict[str, dict[str, str]]]]
 
 
 class TopicConfigs:
-    """Keeps the settings of the topics that this broker needs. Used on the broker's event loop
-    only.
+    """Keeps the settings of the topics that this broker needs. Only the broker's event loop may use
+    it.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""Find the call that blocks the event loop, and measure the processor time of the loop's thread. A
-separate thread does this when the loop is late.
+"""When the event loop is late, find the call that blocks it, and measure the processor time of the
+loop's thread. A separate thread does this.
 
 The loop cannot do this itself, because the call is over when the loop continues. A call that blocks
 in the kernel (fsync, open) releases the interpreter's lock, so the separate thread can run during
@@ -8,8 +8,8 @@ loop is on time, it does nothing.
 
 If the loop hangs, the sampler writes the stacks of all threads to standard error. It counts its own
 checks, not the time on the clock, because a process that was paused (SIGSTOP) has not hung.
-Python's `faulthandler.dump_traceback_later` goes by the clock, and reads the stacks without the
-interpreter's lock. So with it a paused process may end by SIGSEGV when it goes on.
+Python's `faulthandler.dump_traceback_later` is not used. It depends on the clock, and reads the
+stacks without the interpreter's lock. So a paused process may end with SIGSEGV when it continues.
 """
 
 import contextlib
@@ -26,9 +26,7 @@ from kafka_edu.server.health.loop_watchdog import PERIOD_MS, LoopHeld
 LATE_S: Final = 0.2
 LOOK_EVERY_S: Final = 0.1
 NOTICED_S: Final = PERIOD_MS / 1000 + 0.02
-"""The sampler reads the loop's times this many seconds after a tick, if the next tick has
-not come.
-"""
+"""The sampler reads the loop's times this many seconds after a tick, if the next tick is late."""
 HANG_LOOKS: Final = 300
 """The loop counts as hanging when the sampler has found it late in this number of checks in a row.
 
@@ -43,8 +41,8 @@ class ThreadTimes(NamedTuple):
 
     cpu_ns: int
     core_wait_ns: int
-    """How long the thread was ready to run but got no core, in ns. -1 if the system does not
-    provide it.
+    """How many ns the thread was ready to run but got no core. -1 if the system does not provide
+    it.
     """
 
 
@@ -76,12 +74,12 @@ class LoopSampler:
             self._thread.join()
 
     def tick(self) -> None:
-        """Note that the loop is alive. The loop calls this at each tick."""
+        """Record that the loop is alive. The loop calls this at each tick."""
         self._ticked = time.monotonic()
 
     def take(self) -> LoopHeld:
-        """Return the call that blocked the loop, and the times of the loop's thread, and forget
-        them. They are empty if the loop was not late.
+        """Return the call that blocked the loop, and the times of the loop's thread. Then clear
+        both. They are empty if the loop was not late.
         """
         held_by, self._held_by = self._held_by, ""
         late, self._when_late = self._when_late, None

@@ -1,4 +1,4 @@
-"""Notice when the broker's event loop was blocked. (Kafka has no event loop and no such check.)
+"""Detect that the broker's event loop was blocked. (Kafka has no event loop and no such check.)
 
 kazoo talks to ZooKeeper from its own thread. So a broker whose loop hangs keeps its session and its
 leaderships, and its clients wait. The watchdog's task wakes every 100 ms. If it wakes much later,
@@ -23,18 +23,18 @@ STALL_MS: Final = 200
 
 
 class LoopHeld(NamedTuple):
-    """The findings of the sampler's thread while the loop was late."""
+    """The data that the sampler's thread collected while the loop was late."""
 
     held_by: str = ""
     """The call that blocked the loop, with the innermost function first. "" if the sampler saw
     none.
     """
     turn_cpu_ms: int = -1
-    """The processor time in ms that the loop's thread used since it was late. -1 if it is not
+    """The processor time in ms that the loop's thread used while the loop was late. -1 if it is not
     known.
     """
     core_wait_ms: int = -1
-    """How long the loop's thread was ready to run but got no core, in ms. -1 if it is not known."""
+    """How many ms the loop's thread was ready to run but got no core. -1 if it is not known."""
 
 
 class LoopWatchdog:

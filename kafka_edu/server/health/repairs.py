@@ -32,7 +32,9 @@ from kafka_edu.trace.events.replication import BecameFollower, BecameLeader, Fol
 log = logging.getLogger(__name__)
 
 REPAIRS_KEPT: Final = 20
-"""How many repairs the snapshot describes in words. broker.log contains all of them."""
+"""The maximum number of repairs that the snapshot describes in words. broker.log contains all of
+them.
+"""
 WORDS: Final = {
     TAIL_CUT: "{reason}; {bytes:,} bytes are cut off, and the log ends at offset {from_offset:,}",
     SEGMENT_DROPPED: (
@@ -54,8 +56,8 @@ UNREADABLE: Final = {
 
 
 class Repairs:
-    """Receives the broker's events, and keeps those about repairs. In memory are the last repairs,
-    and one entry for each repaired log and for each follower that is stuck.
+    """Receives the broker's events, and keeps those about repairs. It keeps the last repairs, and
+    one entry for each repaired log and for each stuck follower.
     """
 
     level = Level.STATE
@@ -88,7 +90,7 @@ class Repairs:
         self._last.append(text)
 
     def snapshot(self) -> Iterable[Event]:
-        """Yield one event that sums up all repairs."""
+        """Yield one event with a summary of all repairs."""
         yield RepairsFound(
             logs=len(self._logs),
             repairs=self._repairs,

@@ -1,9 +1,9 @@
 """Find requests that get no response (Kafka has nothing like this). docs/answers.md describes the
 hops, which are the stations of a request in the broker, and the time limit in each of them.
 
-Once a second the watchdog checks the request in progress on every connection. The code that handles
-requests only has to keep one attribute for this: a channel has its current request, and the request
-has a time stamp for each hop. The time stamps show in which hop the request is.
+Once a second the watchdog checks the request in progress on every connection. For this, each
+channel has an attribute with its current request. The request has a time stamp for each hop, which
+shows in which hop the request is.
 """
 
 import logging
@@ -56,7 +56,7 @@ def hop_of(request: Request) -> Hop:
 
 
 class _Look:
-    """The findings of the watchdog on one connection at its last check."""
+    """The state of one connection at the watchdog's last check."""
 
     __slots__ = ("bytes_left", "is_reported", "last_active_ms", "late", "request", "since_ns")
 

@@ -1,9 +1,9 @@
 """Keep the problems of a broker, so that clients that connect later can still see them.
 
-Events reach only the clients that are connected at that moment. But when a start times out, its
-cause is examined later. The supervisor then reads the snapshot of each broker, which contains the
-problems. Equal problems share one entry with a count. For example, a request that is refused a
-thousand times is one entry.
+Events reach only the clients that are connected at that moment. But when a start times out, the
+supervisor looks for the cause later. It then reads the snapshot of each broker, which contains the
+problems. Equal problems share one entry with a count. For example, a thousand refusals of the same
+request are one entry.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ from kafka_edu.trace.events.server import (
 from kafka_edu.trace.events.trace import EventConnectionFailed, SampleFailed, SinkFailed
 
 MAX_KINDS: Final = 32
-"""How many different problems are kept. If there are more, the oldest is dropped."""
+"""The maximum number of different problems. If there are more, the oldest is dropped."""
 
 
 class Troubles:

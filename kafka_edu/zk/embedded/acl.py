@@ -21,7 +21,7 @@ WORLD_ANYONE: Final = ("world", "anyone")
 
 
 class AuthId(NamedTuple):
-    """One identity that the client of a connection has proved."""
+    """One identity that a client has proved on its connection."""
 
     scheme: str
     id: str
@@ -119,7 +119,7 @@ def _network(text: str) -> tuple[int, int, int] | None:
     """Parse a network such as `10.0.0.0/8`. Return its address as a number, the length of its
     prefix (8), and the length of an address in bits (32). Return None for other text.
     """
-    import ipaddress  # takes 5 ms, so it is imported only when needed
+    import ipaddress  # this import takes 5 ms, so it happens only when needed
 
     address, slash, bits = text.partition("/")
     try:

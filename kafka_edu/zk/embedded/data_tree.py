@@ -1,8 +1,8 @@
 """The tree of znodes (ZooKeeper: DataTree.java, DataNode.java).
 
 One dict maps each full path to its node. A parent knows the names of its children. Every change has
-a zxid. A node's Stat names the change that created the node (czxid), the latest change of its data
-(mzxid), and the latest creation or deletion of a child (pzxid).
+a zxid. A node's Stat has the zxids of three changes: the creation of the node (czxid), the latest
+change of its data (mzxid), and the latest creation or deletion of a child (pzxid).
 
 A node counts how many children were ever created below it (`creates`). A sequential name gets its
 number from this count, so no number is used twice, even after deletions. The cversion that a client
@@ -30,7 +30,7 @@ MAX_TRACED_DATA: Final = 256
 
 
 class DataNode:
-    """One znode: its data, its access list, its numbers and the names of its children.
+    """One znode: its data, its access list, its versions and zxids, and the names of its children.
 
     `creates` is the number of children that were ever created. `children` has the names of the
     present children in the order of their creation. It is a dict, which serves as an ordered set.
@@ -301,8 +301,8 @@ class DataTree:
     def _set_quota_stats(self, path: str, data: bytes) -> None:
         """Write the data of a zookeeper_stats node, which holds the present numbers of a quota.
 
-        The server makes this change by itself, without a transaction. So no session is named, zxid
-        and version stay the same, and no watch fires.
+        The server makes this change by itself, without a transaction. So the change has no session,
+        zxid and version stay the same, and no watch fires.
         """
         node = self.nodes[path]
         node.data = data

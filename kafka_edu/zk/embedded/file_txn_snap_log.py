@@ -9,9 +9,9 @@ own (ZooKeeper: FileTxnSnapLog.java).
         time-out), int m, m nodes (parents before children; see txn_serialization.encode_row)
 
 Recovery loads the newest complete snapshot and replays the later transactions. A crash can leave an
-incomplete record at the end of the last log. Therefore, in the last log, the file is cut off before
-the first record that is too short or has a wrong CRC. In an earlier log such a record means that
-the disk's data are damaged, and the server refuses to start.
+incomplete record at the end of the last log. Therefore recovery cuts the last log off before the
+first record that is too short or has a wrong CRC. In an earlier log such a record means that data
+on the disk is damaged, and the server refuses to start.
 
 A snapshot contains exactly the transactions up to its zxid, so recovery needs only logs with later
 transactions. The server keeps the two newest snapshots, and all logs with transactions after the
@@ -67,7 +67,7 @@ class FileTxnSnapLog:
 
     def restore(self, server: ZooKeeperServer) -> int:
         """Load the data from disk into a new server. Return how many transactions were replayed.
-        Raises DataDirError if the data are damaged.
+        Raises DataDirError if the data is damaged.
         """
         self._load_newest_snapshot(server)
         logs = self._files("log.")
@@ -205,7 +205,7 @@ class FileTxnSnapLog:
         oldest = snapshots[-SNAPSHOTS_KEPT:][0][0]
         logs = self._files("log.")
         for (_, name), (following, _) in pairwise(logs):
-            # The oldest kept snapshot contains this whole log, because the next log begins directly
-            # after the snapshot's last transaction, or earlier.
+            # If the next log begins right after the oldest kept snapshot, or earlier, then this
+            # snapshot contains all transactions of this log.
             if following <= oldest + 1:
                 self._fs.remove(self._path(name))

@@ -118,7 +118,7 @@ def lock(data_dir: str) -> BinaryIO:
 async def serve(
     arguments: argparse.Namespace, on_tracer: Callable[[Tracer], object] | None = None
 ) -> int:
-    """Run the server until a signal or a failure, and return the exit code of the process.
+    """Run the server until a signal or a failure. Return the exit code of the process.
 
     If the server emits events, `on_tracer` is called with its tracer.
     """

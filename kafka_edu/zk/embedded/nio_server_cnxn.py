@@ -1,11 +1,11 @@
 """One client's connection: decode bytes to requests, and send replies (ZooKeeper:
 NIOServerCnxn.java). Implements WireReceiver.
 
-The first four bytes show what the client wants. If they are a four-letter word, the server answers
-in plain text and closes the connection. If not, they are the length of a ConnectRequest.
+The first four bytes are either a four-letter word or the length of a ConnectRequest. After a
+four-letter word, the server answers in plain text and closes the connection.
 
 If a length is out of range, or a frame has no complete request header, the server closes only this
-connection. An incomplete frame takes only as much memory as its bytes that have arrived, whatever
+connection. An incomplete frame needs memory only for the bytes that have arrived, no matter what
 length the client has announced.
 """
 
@@ -52,8 +52,8 @@ class NioServerCnxn:
         self.welcomed = False
         """Whether the answer to the ConnectRequest was sent."""
         self.finishing_since_ms: int | None = None
-        """The monotonic ms at which the factory first saw that this connection only sends its last
-        bytes and then closes; None before that.
+        """The time (monotonic ms) when the factory first saw that this connection only sends its
+        last bytes and then closes. None before that.
         """
         self.received = self.sent = 0
         self.closed = False
@@ -98,7 +98,7 @@ class NioServerCnxn:
         self._listener.on_closed(self, self._reason or reason)
 
     def send(self, parts: Sequence[bytes]) -> None:
-        """Send complete frames to the client, each one a part."""
+        """Send complete frames to the client. Each part is one frame."""
         self.sent += len(parts)
         self.wire.send(parts)
         if self.wire.unsent > MAX_UNSENT_BYTES:

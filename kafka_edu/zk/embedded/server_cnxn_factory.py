@@ -1,7 +1,7 @@
 """Accept connections for the embedded ZooKeeper, call its core and perform the core's effects
 (ZooKeeper: NIOServerCnxnFactory.java).
 
-A request goes this way ("here" is this module):
+The way of a request ("here" is this module):
 
     NioServerCnxn → here → ZooKeeperServer (core) → SyncRequestProcessor (disk) → here
     → NioServerCnxn
@@ -103,7 +103,7 @@ class ServerCnxnFactory:
 
     async def start(self, host: str, port: int) -> int:
         """Recover the data from disk, accept connections, and return the port. Raises DataDirError
-        if the data are damaged, and OSError if the port or the disk cannot be used.
+        if the data is damaged, and OSError if the port or the disk cannot be used.
         """
         self._log.restore(self.server)
         self.server.start(self._time.hi_res_clock_ms())
@@ -113,7 +113,7 @@ class ServerCnxnFactory:
 
     async def stop(self) -> None:
         """Stop listening, write everything to disk and close all connections. The sessions stay in
-        the data folder. After a restart, each client has its whole time-out to resume its session.
+        the data folder. After a restart, each client has the full time-out to resume its session.
         """
         if self._listener is not None:
             self._listener.close()
@@ -140,7 +140,7 @@ class ServerCnxnFactory:
         )
         if isinstance(request, PingRequest) and cnxn.welcomed:
             # The answer to a ping need not wait for the disk, because it shows no data. Otherwise a
-            # client would take a server with a slow disk for a dead one.
+            # client would think that a server with a slow disk is dead.
             self._perform(effects)
             return
         self._sync.submit(effects)
@@ -230,7 +230,7 @@ class ServerCnxnFactory:
 
     def _close_if_idle(self, cnxn: NioServerCnxn, now_ms: int) -> None:
         """Close the connection if it has had no session for SESSIONLESS_TIMEOUT_MS. Also close it
-        if the server wants to end it, but the client has not read the last bytes for that time.
+        if the server wants to end it, but the client has not read the last bytes within that time.
         """
         if cnxn.finishing:
             cnxn.finishing_since_ms = (

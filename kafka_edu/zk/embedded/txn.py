@@ -43,7 +43,7 @@ class DeleteTxn(NamedTuple):
 
 
 class SetDataTxn(NamedTuple):
-    """The data of a znode are replaced. `version` is the znode's version after the change."""
+    """The data of a znode is replaced. `version` is the znode's version after the change."""
 
     path: str
     data: bytes | None

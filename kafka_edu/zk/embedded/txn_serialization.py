@@ -35,7 +35,7 @@ from kafka_edu.zk.zk_client import ZkErrorCode
 
 
 class TxnType(IntEnum):
-    """The byte that stands before a transaction in the log and names its type."""
+    """The byte before a transaction in the log. It is the transaction's type."""
 
     CREATE = 1
     DELETE = 2

@@ -73,8 +73,8 @@ class WatchManager:
         return watchers
 
     def fire(self, watcher: int, event: WatchedEvent, zxid: int) -> None:
-        """Send one event to one watcher, without looking for its watch. `trigger` has removed the
-        watch before, or there was none.
+        """Send one event to one watcher, without looking up a watch. Either `trigger` has already
+        removed the watch, or no watch was set.
         """
         if self.trace:
             self.trace(
@@ -114,8 +114,8 @@ class WatchManager:
                 del self._watchers[path]
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Yield every watch as (path, watcher). The order is the one in which the paths were first
-        watched.
+        """Yield every watch as (path, watcher). The paths come in the order in which they were
+        first watched.
         """
         for path, watchers in self._watchers.items():
             for watcher in watchers:

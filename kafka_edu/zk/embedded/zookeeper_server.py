@@ -1,7 +1,7 @@
 """The deterministic core of a ZooKeeper server: requests in, effects out (ZooKeeper:
 ZooKeeperServer.java, FinalRequestProcessor.java).
 
-Everything happens in one order, the order of zxids. A write is prepared (that is, checked and
+All changes happen in one order, the order of their zxids. A write is prepared (that is, checked and
 turned into a transaction), logged, applied and answered:
 
     request → PrepRequestProcessor → AppendTxn → DataTree.apply → Notify … → Reply
@@ -81,9 +81,7 @@ from kafka_edu.zk.zk_client import Stat, WatchedEvent, ZkError, ZkErrorCode
 
 NO_SESSION_PASSWORD: Final = bytes(16)
 SAMPLED_SESSIONS: Final = 50
-"""How many sessions are shown to an observer in each sample. The sessions that expire first are
-chosen.
-"""
+"""The number of sessions in each sample for an observer: those that expire first."""
 _WRITES: Final = (
     CreateRequest,
     DeleteRequest,
@@ -191,7 +189,7 @@ class ZooKeeperServer:
         self._apply(header, txn)
 
     def start(self, now_ms: int) -> None:
-        """End the recovery and begin to emit events. Each live session gets its whole time-out
+        """End the recovery and begin to emit events. Each live session gets its full time-out
         again.
         """
         self.revive_sessions(now_ms)
@@ -203,8 +201,8 @@ class ZooKeeperServer:
             self._trace.on_gauges(self._gauge_events)
 
     def revive_sessions(self, now_ms: int) -> None:
-        """Give every session its whole time-out again. While the server was down, clients could not
-        send, so none of them counts as silent.
+        """Give every session its full time-out again. Clients could not send while the server was
+        down, so this time does not count against them.
         """
         self._now_ms = now_ms
         for session_id in self.sessions.sessions:
@@ -489,8 +487,8 @@ class ZooKeeperServer:
                 return [self.tree.apply(header, txn)]
 
     def _observed_ms(self) -> int:
-        """Return the present time in ms, for an observer. `_now_ms` may be one tick old, because it
-        moves only when a request or a tick comes.
+        """Return the present time in ms, for an observer. `_now_ms` may be one tick old, because
+        only requests and ticks update it.
         """
         return self._now_ms if self._trace is None else self._trace.time.hi_res_clock_ms()
 

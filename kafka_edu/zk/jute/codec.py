@@ -23,7 +23,7 @@ from kafka_edu.zk.zk_client import Stat
 
 T = TypeVar("T")
 MAX_BUFFER: Final = 0xFFFFF
-"""The longest frame in bytes: 1 MiB less one byte (jute.maxbuffer)."""
+"""The maximum length of a frame in bytes: 1 MiB minus one byte (jute.maxbuffer)."""
 
 _INT: Final = struct.Struct(">i")
 _LONG: Final = struct.Struct(">q")
@@ -126,7 +126,7 @@ def encode_string(value: str) -> bytes:
 
 
 def encode_vector(items: Iterable[bytes]) -> bytes:
-    """Return the bytes of a vector. The `items` are encoded already."""
+    """Return the bytes of a vector. The `items` are already encoded."""
     encoded = list(items)
     return _INT.pack(len(encoded)) + b"".join(encoded)
 

@@ -7,8 +7,8 @@ from typing import Final
 
 
 class OpCode(IntEnum):
-    """The number that says what kind of request follows (ZooDefs.OpCode). Numbers from 103 on came
-    with ZooKeeper 3.6.
+    """The number that says what kind of request follows (ZooDefs.OpCode). ZooKeeper 3.6 added the
+    numbers from 103 on.
     """
 
     CREATE = 1

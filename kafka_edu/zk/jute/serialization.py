@@ -1,9 +1,9 @@
 """Encode and decode requests and responses, as they travel between ZooKeeper's clients and servers
 (zookeeper.jute; ClientCnxn.java, ServerCnxn.java).
 
-A frame is an int with a length, followed by as many bytes. The first frame of a connection is a
-ConnectRequest. Each later one is a header (int xid, int type) and that type's record. A reply is a
-header (int xid, long zxid, int error), and a record if the error is 0.
+A frame is an int with a length, followed by that many bytes. The first frame of a connection is a
+ConnectRequest. Each later request is a header (int xid, int type) and a record of this type. A
+reply is a header (int xid, long zxid, int error), and a record if the error is 0.
 
 Replies come in the order of the requests. Four xids are reserved: -1 for a watch that fired, -2 for
 a ping, -4 for AddAuth and -8 for SetWatches.
