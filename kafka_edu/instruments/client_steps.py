@@ -240,7 +240,8 @@ class ProducerSteps:
         ]
 
     def _records_before(self, split: Envelope, number: int) -> int | None:
-        """Return the number of records in the parts before this one, or None if a part is unknown.
+        """Return the number of records in the parts before this one, or None if a part is
+        unknown.
         """
         event = split.event
         assert isinstance(event, BatchSplit)

@@ -226,7 +226,8 @@ class RequestTimesView:
         self.slow: deque[SlowRequest] = deque(maxlen=KEPT_SLOW)
         self.slow_seen = 0
         self.slow_left_out: dict[int, int] = {}
-        """Each broker, and how many hops of slow requests it left out, because there were too many.
+        """Each broker, and how many hops of slow requests it left out, because there were too
+        many.
         """
         self.now_us = 0
 

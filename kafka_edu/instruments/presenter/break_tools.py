@@ -57,7 +57,8 @@ def in_braces(words: str) -> list[str]:
 
 
 def _command(words: str, names: Mapping[str, str], knows: Knows, place: Place) -> str:
-    """Return a command to type: with the braces replaced by values, and with --cluster if needed.
+    """Return a command to type: with the braces replaced by values, and with --cluster if
+    needed.
     """
 
     def value(found: re.Match[str]) -> str:

@@ -187,7 +187,8 @@ def _answer(at: Presentation, ask: Question) -> str:
 
 
 def _verdict(number: Number, said: int | None, at: Presentation) -> str:
-    """Return the words before the answer: whether the typed number is right, and the right number.
+    """Return the words before the answer: whether the typed number is right, and the right
+    number.
     """
     right = number.value(at.names)
     words = number.words(right)

@@ -465,7 +465,8 @@ class Presentation:
                 self._requested = None
 
     def _acted(self, requested: ActionAsked) -> None:
-        """Record an act of the learner, which may be an act that the step expects or another one.
+        """Record an act of the learner, which may be an act that the step expects or another
+        one.
         """
         expected = any(self._is(act, requested) for act in self._acts_left)
         did = OtherAct(requested.title, ACTS[requested.action].effect)
@@ -611,7 +612,8 @@ class Presentation:
         return effects
 
     def _look_back(self) -> None:
-        """Also look at the events that came while the learner read, after the end of the last step.
+        """Also look at the events that came while the learner read, after the end of the last
+        step.
         """
         if self.step:
             self.since_us = self.moments[self.step - 1] + 1

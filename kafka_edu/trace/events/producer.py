@@ -209,7 +209,8 @@ class ClientLink(NamedTuple):
     broker_id: int
     """The broker's id. A bootstrap server has the id -1, -2 and so on."""
     state: str
-    """Kafka's name of the state: `CONNECTING`, `CHECKING_API_VERSIONS`, `READY`, or `DISCONNECTED`.
+    """Kafka's name of the state: `CONNECTING`, `CHECKING_API_VERSIONS`, `READY`, or
+    `DISCONNECTED`.
     """
     in_flight: int
     """The number of requests without a response."""

@@ -86,7 +86,8 @@ class TimerTaskCancelled(NamedTuple):
 
 
 class TimerState(NamedTuple):
-    """A timer at one moment. The difference of two samples gives a rate. Events have it as a field.
+    """A timer at one moment. The difference of two samples gives a rate. Events have it as a
+    field.
     """
 
     timer: str
