@@ -85,7 +85,7 @@ class ControllerScreen(DashboardScreen):
 
     @property
     def selected(self) -> int | None:
-        """Return the broker for the acts: the chosen one, or else the controller."""
+        """Return the broker for the acts: the chosen one, or the controller if none is chosen."""
         if self._broker is not None:
             return self._broker
         term = self.model.controller.term

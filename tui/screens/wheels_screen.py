@@ -71,6 +71,6 @@ class WheelsScreen(DashboardScreen):
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         """Show the classes behind the line.
 
-        At this event level, an operation has no chain of its own.
+        At this event level, there is no chain of causes for an operation.
         """
         self.action_about()

@@ -1,4 +1,4 @@
-"""The screen ZooKeeper (6): its znodes, who watches them, and whose session is ending."""
+"""The screen ZooKeeper (6): its znodes, their watchers, and the sessions that are about to end."""
 
 from typing import ClassVar
 
