@@ -97,7 +97,7 @@ class DashboardScreen(Screen[None]):
         self.acts = ActLine(model, folder)
         """The line that handles the acts chosen by keys and the palette."""
         self._selected = ("", True)
-        """(State of the selected broker's process, no question is open).
+        """A pair: the state of the selected broker's process, and whether no question is open.
 
         The footer's keys depend on it.
         """
