@@ -48,7 +48,7 @@ class ClusterScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them.
 
-        A tick may come while the screen closes, when the widgets are no longer on it.
+        While the screen closes, a tick may still come. Then only these references find the widgets.
         """
         self._cards, self._matrix = BrokerCards(self.model), PartitionMatrix(self.model)
         self._learner = LearnerLine(self.model)

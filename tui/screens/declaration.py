@@ -28,7 +28,7 @@ class ScreenDeclaration(NamedTuple):
     acts: tuple[str, ...] = ()
     """The names of the acts that the palette offers on this screen."""
     break_: str = ""
-    """An act or experiment after which the screen shows something interesting."""
+    """An experiment for the reader, after which the screen answers its question."""
 
     def gauges(self) -> frozenset[str]:
         """Return the names of the gauges that the screen and every top line show."""

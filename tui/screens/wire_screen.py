@@ -54,7 +54,7 @@ class WireScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them.
 
-        A tick may come while the screen closes, when the widgets are no longer on it.
+        While the screen closes, a tick may still come. Then only these references find the widgets.
         """
         model = self.model
         self._answer, self._frames = WireAnswer(model), FrameLines(model)

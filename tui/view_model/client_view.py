@@ -460,7 +460,7 @@ class ClientsView:
             if seen.member is not None and seen.key.group == group:
                 found.setdefault(seen.member.member, seen)
         own = [view for view in self.by_key.values() if view.consumer is not None]
-        for view in reversed(own):  # a client that reports itself, and the first one of these
+        for view in reversed(own):  # clients that report themselves win
             state = view.consumer
             if state is not None and state.group == group:
                 found[state.member_id] = view

@@ -437,7 +437,7 @@ class ControllerView:
         if term is not None:
             self._end_term(term.broker, self.glow.now_us, "another broker was elected")
         if self.terms and (self.terms[-1].broker, self.terms[-1].epoch) == (broker, epoch):
-            from_us = self.terms.pop().from_us  # this controller was wrongly taken for dead
+            from_us = self.terms.pop().from_us  # it was not dead after all
         self.terms.append(Term(broker, epoch, from_us, -1, ""))
         self.sampled = None
         self.queue_history.clear()

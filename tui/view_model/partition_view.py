@@ -191,7 +191,7 @@ class PartitionsView:
     def standing(self, partition: PartitionView, broker: int) -> str:
         """Return the role that a dead broker still has in ZooKeeper: ● leader, ○ in the ISR, or "".
 
-        ZooKeeper is out of date between the death of a process and the end of its session. In this
+        Between the death of a process and the end of its session, ZooKeeper is out of date. In this
         time no produce with acks=all is acknowledged.
         """
         if broker not in partition.replicas or self._brokers.alive(broker):

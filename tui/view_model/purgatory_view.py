@@ -310,7 +310,9 @@ def _after(words: str) -> str:
 
 
 def _blame(waiting: Iterable[WaitingView]) -> list[tuple[int, Missing]]:
-    """Return (waiting operations, largest lag) for each missing broker, most operations first."""
+    """Return the brokers that operations wait for, the one with the most operations first. Each
+    entry is (number of operations, largest lag of the broker).
+    """
     found: dict[int, tuple[int, Missing]] = {}
     for one in waiting:
         here: dict[int, Missing] = {}

@@ -324,7 +324,7 @@ class ReplicationView:
     def _became_leader(self, e: BecameLeader, teller: int) -> None:
         p = self[PartitionKey(e.topic, e.partition)]
         p[teller].leo, p[teller].hw = e.start_offset, e.high_watermark
-        for broker in e.replicas:  # a new leader knows nothing of them before they fetch
+        for broker in e.replicas:  # unknown to a new leader until they fetch
             if broker != teller:
                 p[broker].remote_leo = p[broker].last_fetch_ms = p[broker].caught_up_ms = -1
 

@@ -130,8 +130,9 @@ class LineLog:
     def put_above(self, cause: int, number: int, effect: Envelope) -> None:
         """Set line `cause` as the cause of line `number`, and move the cause above its effect.
 
-        Clocks of two processes differ by some ms, and a reader looks for a cause above its effect.
-        A line that began with another fact is not moved. O(1).
+        The clocks of two processes may differ by some ms, so a cause may come after its effect. A
+        reader looks for the cause above the effect. Nothing changes if line `number` began with
+        another fact than `effect`. O(1).
         """
         at, cause_at = self.index(number), self.index(cause)
         if at is None or cause_at is None or at == cause_at:

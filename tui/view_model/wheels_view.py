@@ -120,7 +120,8 @@ class Move(NamedTuple):
     level: int
     """The level to which the tasks went.
 
-    0: not known. Some may have run, or may have been cancelled at that moment.
+    0 means that the level is not known. Some of the tasks may have run or may have been cancelled
+    at that moment.
     """
     slot: int
     tasks: int
@@ -198,7 +199,7 @@ class TimerView:
     def next_in_ms(self) -> int | None:
         """Return how many ms remain until the next bucket is due.
 
-        0: it is being handled. None: no task waits.
+        0 means that the bucket is being handled, and None that no task waits.
         """
         return (
             max(self.next_bucket_ms - self.now_ms, 0) if self.next_bucket_ms is not None else None

@@ -133,10 +133,11 @@ class SessionView:
         """The time when the session lost its connection, in µs. 0 while it has one."""
 
     def left_ms(self, now_us: int) -> int | None:
-        """Return how many ms the session still lives if its client stays silent. None: not known.
+        """Return how many ms the session still lives if its client stays silent, or None if
+        unknown.
 
-        If it lives longer, its client was heard but no event has reported it. Then None is
-        returned.
+        It is unknown if the session should have expired some time ago. Then its client must have
+        been heard, but no event has reported that.
         """
         if not self.expires_us or now_us - self.expires_us > OVERDUE_US:
             return None
