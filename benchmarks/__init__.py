@@ -1,4 +1,4 @@
 """Benchmarks that compare kafka-edu with other programs.
 
-`kafka-edu bench NAME` runs the module whose constant NAME is NAME.
+`kafka-edu bench throughput` runs the module whose constant NAME is "throughput".
 """

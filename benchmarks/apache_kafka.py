@@ -34,7 +34,7 @@ VERSION: Final = "2.8.2"
 RELEASES: Final = {"2.8.2": ("2.13", "3.5.9"), "2.0.1": ("2.12", "3.5.9")}
 TOOL_TIMEOUT_S: Final = 300
 START_TIMEOUT_S: Final = 120
-#: Java options: STRONG for a broker that is measured, SMALL for a broker that needs little memory.
+#: Java options: STRONG for a broker that is measured, SMALL for a broker with little memory.
 STRONG: Final = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
 SMALL: Final = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _LOG4J: Final = "org.apache.log4j"

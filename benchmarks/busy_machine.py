@@ -56,12 +56,12 @@ KEY_EVERY_S: Final = 2.0
 KEY_PATIENCE_S: Final = 60.0
 PATIENCE_S: Final = 300.0
 STEP_PATIENCE_S: Final = 120.0
-"""Seconds after which a step of the lesson counts as missed, because no class would wait longer.
+"""After this number of seconds, a step of the lesson counts as missed. No class would wait longer.
 
 The steps after it then count as missed too.
 """
 LOOK_EVERY_S: Final = 0.5
-#: A key, and a text that is only in the footer of the screen that the key opens.
+#: Pairs of a key and a text. Only the footer of the screen that the key opens contains the text.
 KEYS: Final = (("5", "events/partitions"), ("4", "worst first"), ("7", "one more joins"))
 
 
@@ -99,7 +99,7 @@ class Found(NamedTuple):
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:
-    """Return a quantile: the part `share` (0 to 1) of all values is at most as large.
+    """Return a quantile. The part `share` (0 to 1) of all values is less than or equal to it.
 
     Return None if there are no values.
     """
@@ -365,7 +365,7 @@ def run_once(tree: Path, squeeze: Squeeze, seconds: float) -> Found:
 
 
 def report_of(found: Mapping[str, Found]) -> Report:
-    """Return the report of all runs. The targets are for the run with the name `squeezed`."""
+    """Return the report of all runs. The targets apply to the run with the name `squeezed`."""
     report = Report(NAME)
     for name, run in found.items():
         report.figure(f"{name}: how", run.squeeze)

@@ -3,8 +3,8 @@
 One broker of ours and one of Apache Kafka run during the whole benchmark, and take turns. A topic
 with one partition gets records with random keys. Its `min.cleanable.dirty.ratio` is 1 at first, so
 that the cleaner does not clean it. Then the ratio is lowered. The cleaner is done when the file
-`cleaner-offset-checkpoint` names the base offset of the active segment. So both cleaners are
-measured from outside, by the same clock and the same file:
+`cleaner-offset-checkpoint` contains the base offset of the active segment. So both cleaners are
+measured from outside, with the same clock and the same kind of file:
 
     MB/s           bytes of the segments that are cleaned, by seconds; records of 1 KiB and 100 B
     loss           a producer writes 1 KiB records to another topic all the time, and at intervals
@@ -12,16 +12,16 @@ measured from outside, by the same clock and the same file:
                    is missing meanwhile, compared with the time before and after
     longest gap    the longest time between two acknowledgements of that producer
 
-While the loss is measured, `log.cleaner.io.max.bytes.per.second` lets both cleaners read and write
-equally many bytes a second. Without this limit each cleaner takes what it can get. Then one that
-cleans four times as fast for a quarter of the time costs the same, and yet it shows four times the
-loss.
+While the loss is measured, `log.cleaner.io.max.bytes.per.second` limits both cleaners to the same
+number of bytes a second. Without this limit, each cleaner works as fast as it can. A cleaner that
+is four times as fast, but works only a quarter of the time, costs the same in total. But during its
+work the loss would be four times as large.
 
-One target says whether both cleaners did the same work. The target of the loss means something only
-if that one holds. Our cleaner has a low priority, so it falls behind on a machine without a free
-core. In a run next to other work (load 30 on two cores) it cleaned 3.3 MB/s, and Apache Kafka's
-22.5 MB/s. Beside the four logs the losses went from -18 to 15 %, and from -50 to 79 % with Apache
-Kafka. So such a run says nothing about the loss: measure it on a quiet machine.
+One target says whether both cleaners did the same work. The target for the loss is meaningful only
+if the first target holds. Our cleaner has a low priority, so it falls behind on a machine without a
+free core. In a run on a busy machine (load 30 on two cores), our cleaner cleaned 3.3 MB/s, and
+Apache Kafka's 22.5 MB/s. For the four logs, the losses were between -18 and 15 % with our broker,
+and between -50 and 79 % with Apache Kafka. So measure the loss only on a quiet machine.
 
 Each figure is the median of the repeats.
 """
@@ -67,15 +67,17 @@ HELP = (
 MEGABYTE = 1 << 20
 SEGMENT_BYTES = 32 * MEGABYTE
 SIZES = {"1 KiB": (1024, 320 * MEGABYTE), "100 B": (100, 96 * MEGABYTE)}
-"""Name → (bytes of one value, bytes of all values that are written)."""
+"""Name → (bytes of one value, total bytes of the values that are written)."""
 KEYS = 20_000
 BESIDE_BYTES = 128 * MEGABYTE
 """Bytes of each log that is cleaned while a producer is measured."""
 BESIDE_LOGS = 4
 BESIDE_SECONDS = 4.0
-"""How long a producer is measured without a cleaner, before and after each log."""
+"""For how long a producer is measured without a cleaner, before and after each log."""
 BESIDE_RATE = 48 * MEGABYTE
-"""Bytes that a cleaner may read and write in a second then. It reads each log twice."""
+"""The bytes that a cleaner may read and write in a second while a producer is measured. The cleaner
+reads each log twice.
+"""
 TIMEOUT_S = 300.0
 SETTINGS = {
     "log.cleaner.backoff.ms": "100",
@@ -112,7 +114,7 @@ class Beside(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A producer while a cleaner worked, and before and after it."""
+    """The throughput of a producer while a cleaner worked, and without the cleaner."""
 
     alone: float
     """MB/s"""
@@ -135,7 +137,8 @@ class Speed(NamedTuple):
 def scaled(total: int, scale: float) -> int:
     """Return how many bytes of values to write: a share of `total`, and at least two segments.
 
-    The cleaner leaves the active segment alone. With less, it would have nothing to do.
+    The cleaner never cleans the active segment. With less than two segments, it would have nothing
+    to do.
     """
     return max(int(total * scale), 2 * SEGMENT_BYTES)
 
@@ -214,7 +217,7 @@ def wait_until_clean(peer: Peer, topic: str, offset: int) -> None:
     while peer.clean_up_to(topic) < offset:
         if time.monotonic() > end:
             raise RuntimeError(f"{peer.name} has not compacted {topic} after {TIMEOUT_S:.0f} s")
-        time.sleep(0.005)  # the file is the only sign, and its moment is what is measured
+        time.sleep(0.005)  # the moment when the file changes is measured
 
 
 def cleaning(peer: Peer, topic: str, size: int, total: int) -> Speed:
@@ -279,7 +282,7 @@ def producing(peer: Peer, topic: str) -> Iterator[list[float]]:
 
 
 def measured(acks: list[float], wait: Callable[[], None]) -> tuple[Beside, float]:
-    """Return what a producer did while `wait` waited, and the seconds."""
+    """Return a producer's throughput and longest gap during the call of `wait`, and its seconds."""
     first, began = len(acks), time.perf_counter()
     wait()
     seconds = time.perf_counter() - began
@@ -292,7 +295,7 @@ def measured(acks: list[float], wait: Callable[[], None]) -> tuple[Beside, float
 
 
 def beside_cleaner(peer: Peer, name: str, scale: float) -> list[Pair]:
-    """Measure a producer alone and beside a cleaner, in turn."""
+    """Measure a producer alone and next to a working cleaner, in turn."""
     plain, keyed = f"{name}-plain", [f"{name}-keyed-{number}" for number in range(BESIDE_LOGS)]
     create(peer, plain)
     for topic in keyed:
@@ -347,7 +350,7 @@ def turns(both: list[Peer], repeats: int) -> Iterator[tuple[int, Peer]]:
 
 def measure_speed(both: list[Peer], repeats: int, scale: float, report: Report) -> None:
     """Measure each cleaner alone, and write figures and targets."""
-    for peer in both:  # The JVM compiles the cleaner's code.
+    for peer in both:  # Warm-up: the JVM compiles the cleaner's code.
         cleaning(peer, "warm-up", 1024, int(64 * MEGABYTE * scale) + 2 * SEGMENT_BYTES)
     ratios = {}
     for name, (size, total) in SIZES.items():
@@ -372,8 +375,8 @@ def measure_speed(both: list[Peer], repeats: int, scale: float, report: Report) 
 
 
 def measure_loss(both: list[Peer], repeats: int, scale: float, report: Report) -> None:
-    """Measure a producer beside each cleaner, and write figures and targets."""
-    for peer in both:  # The JVM compiles the code of the cleaner and of produce requests.
+    """Measure a producer next to each cleaner, and write figures and targets."""
+    for peer in both:  # Warm-up of the cleaner and of produce requests.
         cleaning(peer, "warm-up", 1024, 2 * SEGMENT_BYTES)
     pairs: dict[str, list[Pair]] = {peer.name: [] for peer in both}
     for repeat, peer in turns(both, repeats):

@@ -4,10 +4,10 @@ The producers send the same records to the same broker of ours, with the same ba
 linger.ms. They take turns. The figure is thousands of records a second, from the first `send` until
 the last acknowledgement. Each figure is the median of the repeats. Then each consumer reads the
 same topic from the first record to the last, with the same limits for a fetch. The processor time
-of the reading process is shown too, because other programs on the machine change it less.
+of the reading process is shown too, because it depends less on other programs on the machine.
 
 kafka-python is in Python, like ours. aiokafka reads and writes records with an extension in C.
-confluent-kafka is librdkafka, which is written in C. It shows how much is possible.
+confluent-kafka is librdkafka, which is written in C. It shows which rates are possible.
 """
 
 import argparse
@@ -216,7 +216,7 @@ def main(argv: list[str]) -> int:
         for size, usual in RECORDS.items():
             records = args.records or usual
             if args.only != READING:
-                for client in clients.values():  # creates the topic, and warms everything up
+                for client in clients.values():  # creates the topic; also a warm-up
                     client(servers, f"bench-{size}", size, "1", 1_000)
                 for acks in ACKS:
                     found = measure(clients, servers, size, acks, args.repeats, records)

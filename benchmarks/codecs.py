@@ -1,8 +1,8 @@
 """`kafka-edu bench codecs`: the CPU time of encoding and decoding frequent messages.
 
-The cost is compared with that of kafka-python, which decodes the same bytes. Each figure is the CPU
-time of one call, the best of five rounds. A warm-up before these rounds generates the code for the
-message's version.
+The CPU time is compared with that of kafka-python, which decodes the same bytes. Each figure is the
+CPU time of one call, the best of five rounds. A warm-up before these rounds generates the code for
+the message's version.
 """
 
 import argparse

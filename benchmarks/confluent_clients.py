@@ -16,8 +16,8 @@ READ_AHEAD = {"queued.min.messages": 10_000_000, "queued.max.messages.kbytes": 1
 """Settings for a queue that is larger than the topic.
 
 With its defaults, librdkafka fetches nothing for a second when 100,000 records or 64 MB wait for
-the application. The reading that is measured takes less than half a second, so a measurement would
-mainly show whether that pause happened.
+the application. The measured reading takes less than half a second. So with the defaults, the
+result would mainly show whether this pause happened.
 """
 
 

@@ -1,13 +1,14 @@
-"""`kafka-edu bench dashboard`: 10,000 facts a second go into the dashboard.
+"""`kafka-edu bench dashboard`: give the dashboard 10,000 facts a second.
 
-Count the frames it draws. The whole application runs without a terminal: feed, reducers, widgets,
-Textual's compositor. One frame is one painting by Textual. The facts are invented (fact_stream): a
-cluster in trouble, with elections, ISR changes, requests of the controller and connections. So the
-figures are only about the dashboard. `bench trace-cost` measures what a watched broker has to do.
+The frames that it draws are counted. The whole application runs without a terminal: feed, reducers,
+widgets, Textual's compositor. One frame is one painting by Textual. The facts are invented
+(fact_stream): a cluster in trouble, with elections, ISR changes, requests of the controller and
+connections. So the figures are only about the dashboard. `bench trace-cost` measures what a watched
+broker has to do.
 
-If other programs use the machine, frames a second depend mostly on these programs. Therefore the
-figures also give the CPU time of an event and of a frame, and what 10 frames and 10,000 facts need
-of one core.
+If other programs use the machine, the frames per second depend mostly on these programs. Therefore
+the figures also give the CPU time of an event and of a frame, and the share of one core that 10
+frames and 10,000 facts a second need.
 
 The cost of each reducer is measured separately, as CPU time for each event.
 """
@@ -61,7 +62,9 @@ class MadeFeed:
         return True
 
     def late_us(self) -> int:
-        """Return how late the oldest event is that waits for `drain`, in µs. 0 if none waits."""
+        """Return how late the oldest event that waits for `drain` is, in µs. 0 if no event
+        waits.
+        """
         if self._offset_us is None or not self._made:
             return 0
         return max(time.monotonic_ns() // 1000 - self._offset_us - self._made[0].mono_us, 0)
@@ -128,8 +131,8 @@ async def watch(screen: str, facts_s: int, seconds: float) -> dict[str, float]:
             "CPU %": 100 * cpu_s / took,
             "CPU µs an event": event_us,
             "CPU ms a frame": frame_ms,
-            # On a busy machine the two rates say little. This is the share of a core that they
-            # need.
+            # On a busy machine the two rates are not meaningful. This is the share of a core that
+            # is needed for the full rates.
             "% of a core needed": facts_s * event_us / 1e4 + FRAMES_S * frame_ms / 10,
         }
 
@@ -137,7 +140,7 @@ async def watch(screen: str, facts_s: int, seconds: float) -> dict[str, float]:
 def costs() -> dict[str, float]:
     """Return reducer → its CPU time for one event in µs.
 
-    The time to make the events does not count.
+    The time for making the events is not included.
     """
     stream = FactStream(step_us=100)
     events: list[Envelope] = []

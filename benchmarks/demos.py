@@ -1,8 +1,9 @@
 """`kafka-edu bench demos`: run demos again and again on a machine that hogs keep busy.
 
-A demo must work on any machine. So each run must end with its sentences, without a traceback, with
-the exit code 0 and all its targets. The hogs are processes that only use the processor. There is a
-given number of them for each core. DEMO arguments choose the demos. Without them, all demos run.
+A demo must work on any machine. So each run must end with its sentences, without a traceback, and
+with the exit code 0, and all its targets must hold. The hogs are processes that only use processor
+time. Their number for each core is given. DEMO arguments choose the demos. Without them, all demos
+run.
 """
 
 import argparse

@@ -26,7 +26,7 @@ class Latency(NamedTuple):
 def end_to_end_latency(bootstrap: str, topic: str, partitions: int, *, seconds: float) -> Latency:
     """Measure the latency on a new topic, with confluent-kafka as producer and consumer.
 
-    A warm-up of two seconds comes before. Raises RuntimeError if records are missing.
+    A warm-up of two seconds comes first. Raises RuntimeError if records are missing.
     """
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": f"bench-{topic}", "enable.auto.commit": False}
@@ -62,7 +62,7 @@ def end_to_end_latency(bootstrap: str, topic: str, partitions: int, *, seconds: 
             value = message.value()
             assert value is not None
             if len(value) < RECORD_BYTES:
-                continue  # The record that waited for leaders.
+                continue  # This record waited until the topic had leaders.
             latencies.append((now - struct.unpack_from(">d", value)[0]) * 1000)
         sender.join()
     finally:

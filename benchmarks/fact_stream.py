@@ -1,7 +1,7 @@
 """Make a stream of invented events of a cluster in trouble, to measure programs that read it.
 
-Numbers that never repeat in a real cluster never repeat in this stream: sessions, epochs,
-connections, correlation ids. So a program that keeps an entry for each of them grows without end.
+As in a real cluster, some numbers never repeat: sessions, epochs, connections, correlation ids. So
+if a program stores an entry for each of these numbers, its memory grows without end.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ ZOOKEEPER: Final = Source(SourceKind.ZOOKEEPER, 1)
 
 
 class FactStream:
-    """Make events with numbers, as real processes do. It keeps no event."""
+    """Makes events with sequence numbers, as real processes do. It does not store events."""
 
     def __init__(self, step_us: int = 10_000) -> None:
         """Create the stream. `step_us` is the time between two events, in µs."""

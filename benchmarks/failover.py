@@ -15,11 +15,11 @@ two).
                       to the first acknowledged record of a partition it led
 
 Each of the first four parts is measured once in a round, one after the other on one cluster. Each
-round uses a new cluster. Figures are medians over the rounds. The two clusters take turns and do
+round uses a new cluster. Figures are medians of the rounds. The two clusters take turns and do
 not run at the same time, because brokers that follow 2,000 partitions are busy even without a load.
-There is no warm-up before the creation. So it shows a cluster that has just started, which is a
-larger disadvantage for a JVM than for our brokers. When the first broker is killed, both clusters
-have been running for a minute or more.
+There is no warm-up before the creation. So the creation is measured on a cluster that has just
+started. This is a larger disadvantage for a JVM than for our brokers. When the first broker is
+killed, both clusters have been running for a minute or more.
 
 After every measurement, FILE is written again with all figures so far. So a run that is stopped
 keeps its results. A target without figures does not hold. A target also does not hold if its part
@@ -197,7 +197,7 @@ def wait_for_acks(application: ApplicationProbe, raw: RawProbe, after: float) ->
     while not (application.acks.all_acked_after(after) and raw.acks.all_acked_after(after)):
         if time.monotonic() > end:
             raise TimeoutError(f"not every partition was written to within {LIMIT_S:g} s")
-        time.sleep(0.02)  # The clients' own threads note the acks, and a callback would slow them.
+        time.sleep(0.02)  # The clients' threads record the acks. A callback would slow them.
 
 
 def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bool) -> Loss:
@@ -265,7 +265,7 @@ def measure(
 def small_kills(peer: Peer, kills: int, found: Found, tell: Callable[[str], None]) -> None:
     """Kill the brokers in turn.
 
-    Before each kill, all brokers have recovered from the kill before.
+    Before each kill, all brokers have recovered from the previous kill.
     """
     create_topic(peer, TOPIC, SMALL_PARTITIONS)
     for i in range(kills):
@@ -492,7 +492,7 @@ def main(argv: list[str]) -> int:
             for name in names if parts else ():
                 run_round(name, jars, parts, args.partitions, args.kills, found[name], tell)
     except BaseException:
-        write()  # What was measured before the stop or the failure.
+        write()  # the measurements before the stop or the failure
         raise
     write().show()
     if not any(of_peer.creation or of_peer.small for of_peer in found.values()):

@@ -140,7 +140,7 @@ def running_peer(name: str, jars: Path) -> Iterator[Peer]:
             yield ApachePeer(stack.enter_context(apache_kafka(jars, BROKERS, lines, connect)))
 
 
-# What the brokers say.
+# Requests for the brokers' Metadata.
 
 
 async def _describe(
@@ -241,7 +241,7 @@ def _all_are(
     return lambda partitions: len(partitions) == count and all(map(as_wanted, partitions))
 
 
-# What is done to them.
+# Changes of the cluster.
 
 
 def create_topic(peer: Peer, topic: str, partitions: int) -> float:
@@ -281,7 +281,7 @@ class Disturbed(Exception):
 
 
 class ZnodeGone:
-    """Note when the znode of one broker is deleted, in s of the monotonic clock.
+    """Records when the znode of one broker is deleted, in s of the monotonic clock.
 
     Use it as `with ZnodeGone(…) as znode: …; znode.wait(since, 60)`.
     """
@@ -312,7 +312,7 @@ class ZnodeGone:
         """Wait until the znode is deleted, and return when that was.
 
         Raises TimeoutError. Raises Disturbed if the znode was deleted before `since`, because the
-        broker then lost its session for another reason.
+        broker then lost its session for a reason other than the kill or stop.
         """
         if not self._gone.wait(timeout_s):
             raise TimeoutError(f"{self._path} is still there after {timeout_s:g} s")

@@ -1,10 +1,10 @@
 """Measure how long a partition has no leader, with two producers on the same partitions.
 
 Both producers use acks=all. The application's probe is confluent-kafka (librdkafka) with its
-default retries. It measures what an application experiences. The raw probe does not wait between
-retries: it asks each broker in turn, every 20 ms, until one accepts the record. So it measures the
-time of the cluster, with an error of 20 ms for each broker. The difference between the two is the
-time that the client library adds.
+default retries. It measures what an application experiences. The raw probe does not wait for the
+usual retry pause. It sends the record to each broker in turn, every 20 ms, until one accepts it. So
+it measures the time of the cluster, with an error of 20 ms for each broker. The difference between
+the two is the time that the client library adds.
 
 A gap is the time from a partition's last acknowledgement to its next acknowledgement.
 """
@@ -135,7 +135,7 @@ class RawProbe:
     """Send records to partitions without the waiting times of a client library.
 
     There is one task for each partition, on an event loop in a separate thread. Each task opens a
-    connection to each broker that it asks.
+    connection to each broker to which it sends records.
     """
 
     def __init__(self, addresses: Addresses, topic: str, partitions: Sequence[int]) -> None:

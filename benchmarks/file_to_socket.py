@@ -1,6 +1,6 @@
 """`kafka-edu bench file-to-socket`: three ways to send records from a segment file in a response.
 
-The result was the reason for the way that Fetch uses (spec S6).
+Because of the result, Fetch uses sendfile (spec S6).
 
     sendfile   The head goes with MSG_MORE, then the kernel copies from the page cache to the
                socket, then the bytes behind the records follow. That is three calls, and the
@@ -75,7 +75,7 @@ def _ask(server: socket.socket, whole: int, rounds: int) -> None:
     It ends when the other side closes the connection.
     """
     address = server.getsockname()
-    server.close()  # Else a connection that is not accepted would stay open here.
+    server.close()  # Otherwise an unaccepted connection would stay open here.
     with contextlib.suppress(ConnectionError), socket.create_connection(address) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         buffer = bytearray(256 << 10)
@@ -105,7 +105,7 @@ def measure(send: Send, size: int) -> Spent:
         )
         signal.pthread_sigmask(
             signal.SIG_BLOCK, {signal.SIGINT}
-        )  # The reader inherits it. Ctrl-C reaches this process, which stops both.
+        )  # The reader inherits this. Only this process handles Ctrl-C, and stops both.
         reader.start()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         connection, _ = server.accept()

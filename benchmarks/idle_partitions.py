@@ -48,14 +48,14 @@ class Idle(NamedTuple):
 
 
 def measure(broker: Broker, partitions: int, settle_s: float) -> Idle:
-    """Create the topic, and return what the broker needs for it.
+    """Create the topic, and return the memory, open files and time that the broker needs for it.
 
     Raises KafkaException and OSError.
     """
     before, began = memory(broker), time.monotonic()
     create_topic(broker, TOPIC, partitions, {})
     seconds = time.monotonic() - began
-    time.sleep(settle_s)  # what the creation has left behind is freed meanwhile; it is no event
+    time.sleep(settle_s)  # memory from the creation is freed; no event says when
     return Idle(before, memory(broker), open_files(broker), seconds)
 
 

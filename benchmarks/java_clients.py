@@ -14,12 +14,12 @@ LINGER_MS = 5
 SHORT_REST = "fetch.max.wait.ms=10"
 """A consumer setting: the broker waits at most 10 ms for more records before it answers a fetch.
 
-The Java consumer asks a broker only for partitions of which it has no records left, with one
-request at a time. If these partitions have been read to their end, the broker waits
-fetch.max.wait.ms before it answers, which is 500 ms by default. In this time the consumer uses up
-the records of the broker's other partitions, and does not fetch more. A run that needs half a
-second then has one, two or four such pauses. Their number depends on the lengths of the partitions,
-which the producer determines and not the broker.
+The Java consumer sends a broker one fetch request at a time, only for partitions from which it has
+no records left. If these partitions have been read to their end, the broker waits fetch.max.wait.ms
+before it answers, which is 500 ms by default. During this time the consumer uses up the records of
+the broker's other partitions, and does not fetch more. So a run that needs half a second would have
+one, two or four such pauses. Their number depends on the lengths of the partitions, which the
+producer determines, and not on the broker.
 """
 
 
@@ -56,7 +56,7 @@ def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, rec
 def consume(jars: Path, bootstrap: str, topic: str, *, records: int) -> float:
     """Run ConsumerPerformance. Return the MB/s that it reports for the time in which it fetched.
 
-    The time in which its group formed does not count.
+    The time in which its group was formed is not included.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".properties") as config:
         config.write(SHORT_REST)

@@ -1,4 +1,4 @@
-"""Run one broker of ours or one of Apache Kafka, and handle both by the same interface.
+"""Run one broker of ours or one of Apache Kafka. Both have the same interface.
 
 Each broker has its own ZooKeeper.
 """

@@ -6,7 +6,7 @@ import argparse
 def add_repeats(parser: argparse.ArgumentParser, default: int, what: str = "rounds") -> None:
     """Add the option `--repeats N`.
 
-    The old spelling `--rounds` also works, but the help does not show it.
+    The old name `--rounds` also works, but the help does not show it.
     """
     parser.add_argument(
         "--repeats", type=int, default=default, metavar="N", help=f"{what} (default {default})"

@@ -1,13 +1,13 @@
 """`kafka-edu bench recovery`: the start after kill -9, compared with Apache Kafka 2.8.2.
 
-After such a kill, the last segment must be checked.
+After a kill, a broker must check the last segment.
 
-One partition has a log of `--megabytes`. All of it is in the active segment, so all of it lies
-behind the recovery point and must be checked. The same client writes this log once to each broker.
-Then the brokers are killed and started again, in turn. A start ends when the broker can say where
-the log ends. Two medians are compared: the seconds from the start of the process until then, and
-the bytes that the process has read by system calls (`rchar` of /proc/PID/io). Most of these bytes
-come from the page cache, which survives a kill.
+One partition has a log of `--megabytes`. All of it is in the active segment, so all of it is after
+the recovery point and must be checked. The same client writes this log once to each broker. Then
+the brokers are killed and started again, in turn. A start ends when the broker can answer a request
+for the log end offset. Two medians are compared: the seconds from the start of the process until
+then, and the bytes that the process has read by system calls (`rchar` of /proc/PID/io). Most of
+these bytes come from the page cache, which survives a kill.
 
 At the end each broker is stopped cleanly and started once more. That start needs no recovery, so it
 shows what a start costs without one.

@@ -1,9 +1,9 @@
-"""Measure how many requests with one record a broker answers in a second.
+"""Measure how many produce requests with one record each a broker answers in a second.
 
-It shows the cost of a request if records are not batched. The client makes one frame in advance. It
-sends this frame again and again on eight connections, with five unanswered requests on each, and
-checks only the error code of the answers. The client needs only a tenth of the broker's time, so
-the result depends on the broker.
+The result shows the cost of a request if records are not batched. The client makes one frame in
+advance. It sends this frame again and again on eight connections, with five unanswered requests on
+each, and checks only the error code of the answers. The client needs only a tenth of the broker's
+time, so the result depends on the broker.
 """
 
 import selectors

@@ -1,16 +1,16 @@
 """`kafka-edu bench spark-scale`: one Spark job on a standalone cluster with one and two workers.
 
 Each worker has one core. The job reads a topic of 1, 2 or 4 partitions, once with our source and
-once with Spark's own connector. The topics have the same lines, which are those of `bench
-spark-source`, and so are the jobs. The contenders take turns after one run that is not measured. A
-figure is the median of the repeats.
+once with Spark's own connector. The topics have the same lines as in `bench spark-source`, and the
+jobs are the same too. The contenders take turns after one run that is not measured. A figure is the
+median of the repeats.
 
-- s: the time of a job, by the clock.
+- s: the wall time of a job.
 - µs a row: the same without the fixed time of a job, divided by the number of rows. The fixed time
-  is that of the same job on a topic with one line in each partition. A "-" means that the rows took
-  no longer than that: there are too few for a figure.
+  is that of the same job on a topic with one line in each partition. A "-" means that the job took
+  no longer than the fixed time, because there are too few rows.
 - processor µs a row: the processor time of the executors with their Python workers, in the same
-  way. It hardly depends on what else the machine does. The brokers and the driver are not in it.
+  way. It hardly depends on what else the machine does. The brokers and the driver are not included.
 
 All processes run on this machine. On a machine with two cores, two workers, the driver and the
 brokers share these two cores. Then a second worker cannot make a job twice as fast.
@@ -61,7 +61,7 @@ CONFIG: Final = {
 
 
 class Case(NamedTuple):
-    """One case of the benchmark. In it all contenders take turns."""
+    """One case of the benchmark. All contenders take turns in it."""
 
     job: str
     workers: int
@@ -89,8 +89,8 @@ class Row(NamedTuple):
     seconds: float
     """The time of the whole job, by the clock."""
     us: float | None
-    """µs for each row by the clock, without the fixed time. None if the rows took no time that can
-    be told from the fixed time: there were too few.
+    """µs for each row by the clock, without the fixed time. None if there were too few rows, so
+    that their time cannot be distinguished from the fixed time.
     """
     processor_us: float | None
     """µs of the executors' processor time for each row, in the same way. Also None if this system

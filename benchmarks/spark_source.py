@@ -17,11 +17,11 @@ are shown too. Our source verifies checksums, as the connector's consumer does b
 the pair `tuned` neither side verifies them.
 
 The same jobs on a topic of four lines show the fixed time of a job, in which Spark plans the job
-and starts Python if needed. A ratio without the fixed times is what one would see on an endless
-topic.
+and starts Python if needed. A ratio without the fixed times shows the result for an endless topic.
 
 At the end hogs keep the machine busy, four for each core, and the short jobs count and noop run
-again on the topic of four lines (`--hogs`). There our source must not be slower than the connector.
+again on the topic of four lines (`--hogs`). In this part, our source must not be slower than the
+connector.
 """
 
 import argparse
@@ -69,8 +69,8 @@ SEED: Final = 1
 MASTER: Final = "local[2]"
 OURS: Final = "our brokers"
 PEER: Final = "Apache Kafka 2.8.2"
-#: Options for a fast connector: its consumer takes more records and bytes at once, and verifies no
-#: checksums.
+#: Options for a fast connector: its consumer takes more records and bytes at once, and does not
+#: verify checksums.
 TUNED: Final = {
     "kafka.max.poll.records": "20000",
     "kafka.max.partition.fetch.bytes": str(8 << 20),
@@ -93,7 +93,9 @@ class Pair(NamedTuple):
     ours: str
     theirs: str
     least: float | None
-    """The smallest ratio of the contenders' speeds that is a success. None: it is only shown."""
+    """The smallest ratio of the contenders' speeds that is a success. None if the ratio is only
+    shown.
+    """
 
 
 PAIRS: Final = (
@@ -245,7 +247,7 @@ def parquet(spark: "SparkSession", contender: Contender) -> int:
 def _rows_of_query(writer: "DataStreamWriter") -> int:
     from kafka_edu.spark.query_start import start_queries
 
-    # A busy machine may need a second start. Its time counts.
+    # On a busy machine a second start may be needed. Its time is included.
     query = start_queries({"query": writer.trigger(availableNow=True)})["query"]
     query.awaitTermination()
     return sum(progress["numInputRows"] for progress in query.recentProgress)

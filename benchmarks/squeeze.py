@@ -85,8 +85,8 @@ def make_cgroup(name: str, root: Path = CGROUPS) -> Path | None:
             continue
         try:
             for setting, value in settings.items():
-                # Without O_CREAT this fails if the file does not exist, so the folder is no cgroup
-                # of this version.
+                # Without O_CREAT this fails if the file does not exist. Then the folder is not a
+                # cgroup of this version.
                 descriptor = os.open(folder / setting, os.O_WRONLY)
                 with open(descriptor, "w", encoding="ascii") as file:
                     file.write(value)
@@ -116,9 +116,9 @@ def squeezed(cgroups: Path = CGROUPS) -> Iterator[Squeeze]:
 
 
 def remove_cgroup(folder: Path, pause: Callable[[float], None] = time.sleep) -> None:
-    """Kill the processes that are left in a cgroup, and remove it.
+    """Kill the processes that are left in a cgroup, and remove the cgroup.
 
-    One example is a load whose presenter was killed.
+    Such a process is, for example, a load whose presenter was killed.
     """
     for _ in range(100):
         with contextlib.suppress(OSError):
@@ -151,7 +151,7 @@ class ShareMeter:
     def look(self) -> float:
         """Measure now.
 
-        Return the share of one core that the processes had since the last measurement.
+        Return the share of one core that the processes have used since the last measurement.
         """
         now_s, seen = self._clock(), self.processes()
         used_s = sum(spent - self._used.get(pid, 0.0) for pid, spent in seen.items())

@@ -76,15 +76,15 @@ MEMORY_MB = 150
 READS = {"java": 2, "confluent": 5}
 """Client → how often the written records are read.
 
-The Java consumer needs a second for a read, with its JIT, and the other a quarter of a second. So a
-single read is not precise.
+The Java consumer needs a second for one read, with its JIT. The other client needs a quarter of a
+second. So a single read is not precise.
 """
 
 
 class CheckoutFails(Exception):
     """A command of the other checkout has failed.
 
-    The text names the command and its last output.
+    The text contains the command and its last output.
     """
 
 
@@ -148,7 +148,7 @@ def create_topic(bootstrap: str, topic: str, rf: int) -> list[tuple[str, int]]:
     ).values():
         future.result(60)
     # A broker that does not know yet that it leads a partition refuses records. With acks=0 they
-    # would be lost. So first one record is written to each partition with acks=all.
+    # would be lost. So one record is first written to each partition with acks=all.
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
     for partition in range(PARTITIONS):
         producer.produce(topic, b"first", partition=partition)
@@ -247,8 +247,8 @@ class Run:
     def _topic(self, peer: Peer, rf: int) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         """Create a new topic during the block. Yield its name and the addresses of its leaders.
 
-        The mock does not support CreateTopics. It makes a topic at the first request for it, and
-        keeps it.
+        The mock does not support CreateTopics. It creates a topic at the first request for the
+        topic, and keeps it.
         """
         self._topics += 1
         name = f"bench-{self._topics}"

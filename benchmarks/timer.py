@@ -1,7 +1,8 @@
 """`kafka-edu bench timer`: compare the timing wheel with asyncio's call_later and three heaps.
 
-*Time*: N tasks of 1 to 60 s are inserted and then cancelled, like requests that are answered in
-time. The figure is the CPU time of this process, with its garbage collector.
+*Time*: N tasks with delays of 1 to 60 s are inserted and then cancelled, like the time-outs of
+requests that are answered in time. The figure is the CPU time of this process, with its garbage
+collector.
 
 *Steady state*: 10,000 requests/s with deadlines of 30 s in simulated time. 99.9 % of them are
 answered within 100 ms. The figures are the entries and bytes that are in memory at the end,
@@ -162,7 +163,7 @@ def measure_steady_state(seconds: int, tick: Callable[[], None]) -> dict[str, St
     nothing = simulate(NoTimer, seconds, traced=True).bytes
     result = {}
     for name, make in CONTESTANTS.items():
-        if name == "heap, searched":  # It would search 10,000 times a second.
+        if name == "heap, searched":  # it would search 10,000 times a second
             continue
         traced = simulate(make, seconds, traced=True)
         tick()

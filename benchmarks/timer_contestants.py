@@ -127,7 +127,7 @@ class AsyncioCallLater:
 
 
 class LazyHeap:
-    """A heap in which cancelling only marks the entry. The entry stays until its time comes.
+    """A heap in which cancelling only marks the entry. The entry stays until its deadline.
 
     java.util.Timer works in this way, as does the timer in the book.
     """
@@ -206,7 +206,9 @@ CONTESTANTS: Final[dict[str, Callable[[Clock], Contestant]]] = {
 }
 
 SEARCHED_MAX: Final = 1_000
-"""The most tasks with which the searched heap is measured. Its time grows with their square."""
+"""The largest number of tasks with which the searched heap is measured. Its time grows with their
+square.
+"""
 
 
 def takes_part(name: str, count: int) -> bool:

@@ -10,12 +10,13 @@ The base is a copy of this checkout from which a script has removed every trace 
 
 Base and case run in pairs, in alternating order: base, case; case, base; … Each pair gives one
 ratio of the CPU times for a request. The result is the median of the ratios with its 95 %
-confidence interval, by bootstrap. A limit holds if the upper end of the interval is below it.
+confidence interval, by bootstrap. A result meets its limit if the upper end of the interval is
+below the limit.
 
 A request is a produce request of one record, acks=1, over eight connections, as in
 `bench throughput`. CPU time is what the scheduler has counted for all threads of the broker, in ns.
-The clusters stay up during the whole benchmark, each with one broker. They are idle while another
-is measured.
+The clusters stay up during the whole benchmark, each with one broker. Each cluster is idle while
+another one is measured.
 """
 
 import argparse
@@ -163,7 +164,7 @@ class Running(NamedTuple):
     def cpu_us_a_request(self, seconds: float) -> float:
         """Send requests as fast as the broker answers.
 
-        Return its CPU time for each request in µs.
+        Return the broker's CPU time for each request in µs.
         """
         before = cpu_ns(self.pid)
         began = time.perf_counter()
@@ -227,7 +228,7 @@ def dashboard(running: Running) -> Iterator[int]:
 def pairs_of(base: Running, case: Running, count: int) -> list[float]:
     """Measure `count` pairs.
 
-    Return the ratio of the CPU times for a request, minus 1, of each pair.
+    For each pair, return the ratio of the CPU times for a request, minus 1.
     """
     for running in (base, case):
         running.cpu_us_a_request(WARM_UP_SECONDS)

@@ -38,7 +38,7 @@ N = TypeVar("N", bound=ast.AST)
 
 
 def is_tracer(node: ast.AST) -> bool:
-    """Return whether the name of an expression says that it is a tracer or None."""
+    """Return whether an expression is, according to its name, a tracer or None."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name in NAMES

@@ -1,8 +1,8 @@
 """Run a kafka-edu program in a terminal, and measure from outside when it answers a key.
 
-What the program says about itself is not used. A key is answered when the terminal has received a
-text that only the new picture contains. The time that a terminal needs to draw, about 10 ms, is not
-measured.
+The program's own reports are not used. A key counts as answered when the terminal has received a
+text that only the new picture contains. The time that a terminal needs for drawing, about 10 ms, is
+not included.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def plain(data: bytes) -> str:
 
 
 def lateness_said(shown: str) -> float | None:
-    """Return the lateness in s that the last status line in the text says.
+    """Return the lateness in s from the last status line in the text.
 
     Return None if there is no status line. The line says "live" up to 2 s, which counts as 0.
     """
@@ -90,8 +90,8 @@ class WatchedTerminal:
     def wait_for(self, text: str, since_s: float, patience_s: float) -> float | None:
         """Wait for `text` in the output after `since_s`.
 
-        Return when it came, on the monotonic clock. Return None if it does not come within
-        `patience_s` seconds or the program ends before.
+        Return the time when it came, on the monotonic clock. Return None if it does not come within
+        `patience_s` seconds, or if the program ends first.
         """
         end_s = time.monotonic() + patience_s
         with self._changed:

@@ -1,4 +1,4 @@
-"""`kafka-edu bench web-log`: how fast the generator makes a web log and counts its statistics.
+"""`kafka-edu bench web-log`: how fast the generator makes a web log and its statistics.
 
 One core makes the lines in memory. The comparison is Python's own formatting, which makes the text
 of the same lines one by one. The number of different lines is counted in a second pass, which is
@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
 def _make(lines: int) -> tuple[float, int]:
     """Make the lines. Return the CPU seconds and the number of bytes.
 
-    The time includes building the tables and counting all statistics.
+    The time includes building the tables and computing all statistics.
     """
     began = time.process_time()
     generator = LogGenerator(LogSettings(seed=1))

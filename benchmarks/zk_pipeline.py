@@ -1,21 +1,21 @@
-"""`kafka-edu bench zk-pipeline`: how much time is saved by many ZooKeeper requests in flight.
+"""`kafka-edu bench zk-pipeline`: how much time many ZooKeeper requests in flight save.
 
-The requests are those with which a controller reads and writes partition states. They are compared
-with requests that are sent one by one.
+The requests are those with which a controller reads and writes partition states. For comparison,
+the same requests are sent one by one.
 
 One Apache ZooKeeper has the state znodes of 5,000 partitions. Our client reads and writes all of
 them with 1, 10, 100 and 1,000 requests in flight. Each write is a multi that checks
-/controller_epoch, as every write of the controller is. Plain kazoo does the same one by one, as its
-users would: `get`, and a transaction of `check` and `set_data`. The ways are measured in turn in
-each round, and figures are medians of the rounds.
+/controller_epoch, as every write of the controller does. Plain kazoo does the same one by one, as
+its users would do it: `get`, and a transaction of `check` and `set_data`. The ways are measured in
+turn in each round, and figures are medians of the rounds.
 
-One by one, a request costs a round trip: four changes of thread, two changes of process, the
+A request that is sent alone costs a round trip: four changes of thread, two changes of process, the
 server's work, and for a write the fsync of its log. Requests that are in flight at the same time
-share these costs. What remains for each request is CPU time. So the figures give the CPU time of
-the client and of the server for a request, besides the wall time.
+share these costs. What remains for each request is CPU time. So the figures give, in addition to
+the wall time, the CPU time of the client and of the server for a request.
 
-After every round, FILE is written again. If a round fails, no target holds, even if the rounds
-before it were good.
+After every round, FILE is written again. If a round fails, no target holds, even if the earlier
+rounds were good.
 """
 
 import argparse

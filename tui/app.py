@@ -57,10 +57,10 @@ TICK_S: Final = 0.1
 FLOOD_TICK_S: Final = 0.08
 """The time between two ticks in a flood of events, in seconds.
 
-A tick may come late in a flood, and ten frames a second must still be possible.
+It is less than 0.1 s, so that ten frames a second are possible although ticks come late in a flood.
 """
 REST_S: Final = 0.01
-"""The minimum time between two ticks, in seconds. It is left for painting and for keys."""
+"""The minimum pause between two ticks, in seconds. Painting and keys use this time."""
 FRAME_S: Final = 0.2
 """The time between two frames without a flood, in seconds: every second tick draws a frame."""
 LATE_FRAME_S: Final = 0.5
@@ -77,7 +77,7 @@ The machine is busy then, and keys and events come first.
 LATE_US: Final = 1_000_000
 """Events that have waited longer than this, in µs, are late: see LATE_FRAME_S."""
 KEY_TURNS: Final = 4
-"""How many turns of the asyncio loop a key may need from the terminal until the app receives it."""
+"""The largest number of loop turns that a key needs from the terminal to the app."""
 TURNS_S: Final = 0.03
 """The longest time to wait for KEY_TURNS turns of the loop, in seconds.
 
@@ -85,12 +85,12 @@ In a process that gets little processor time, a turn takes long. After this time
 with events, even if not all turns are over.
 """
 KEY_FIRST_S: Final = 0.6
-"""How long, in seconds, events and frames wait at most for the answer to a key.
+"""The longest time, in seconds, for which events and frames wait for the answer to a key.
 
 The wait begins when the key is read.
 """
 STARVED_KEY_FIRST_S: Final = 1.2
-"""The maximum wait for a key's answer, in seconds, if the loop's turns take long.
+"""The longest wait for a key's answer, in seconds, if the loop's turns take long.
 
 A new screen may need 0.1 s of processor time, which can take one second if the process gets little
 of it.
@@ -101,19 +101,18 @@ MOST_STEPS: Final = 10
 The other steps are left out. So the view stops moving as soon as the key is released.
 """
 LEFT_OUT_SHOWN_S: Final = 10.0
-"""How many seconds the top line shows which events were left out."""
+"""For how many seconds the top line shows which events were left out."""
 LONGEST_TICK_US: Final = 1_000_000
 """The longest time, in µs, by which one tick moves a recording forward.
 
-After ctrl+z or a sleep of the machine, a recording therefore continues where it was.
+So after ctrl+z or a sleep of the machine, a recording does not jump forward.
 """
 TAKING_US: Final = 50_000
-"""How many µs in a row the app takes events. Then keys have their turn."""
+"""For how many µs in a row the app takes events. Then it handles keys."""
 TAKING_CPU_S: Final = 0.008
-"""How much processor time is at least given to events in a turn, in seconds.
+"""The processor time, in seconds, that events get at least in a turn.
 
-On a machine that gives the dashboard little time, events are taken for longer than TAKING_US to get
-it.
+On a busy machine, events are therefore taken for longer than TAKING_US.
 """
 LONGEST_TAKING_US: Final = 150_000
 FLOOD: Final = 500
@@ -122,16 +121,16 @@ apart.
 """
 SLICE: Final = 50
 """How many events are taken before the clock is read again. They cost some ms of processor time."""
-#: How many seconds a picture of a live cluster waits for the first events of its processes. A
+#: How many seconds a picture of a live cluster waits for the first events of the processes. A
 #: paused process sends none.
 LINK_TIMEOUT_S: Final = 4.0
 FOOTER_TIMEOUT_S: Final = 2.0
 
 
 def next_due(due_s: float, now_s: float, beat_s: float = TICK_S) -> float:
-    """Return the time, in seconds, at which the tick after the one of `due_s` is due.
+    """Return the time, in seconds, of the next tick. `due_s` is the time of the last one.
 
-    At most one missed tick is caught up. Ticks that were missed while the machine slept are
+    At most one missed tick is made up for. Ticks that were missed while the machine slept are
     skipped.
     """
     return max(due_s + beat_s, now_s - beat_s)
@@ -143,8 +142,8 @@ def next_frame(
     """Return the time at which the next frame is due, in seconds.
 
     The last frame was drawn from `began_s` to `ended_s`, with `worked_s` of processor time. In a
-    flood whose events are shown in time, every tick draws a frame. If the events are late, fewer
-    frames are drawn.
+    flood, every tick draws a frame as long as the events are not late. If the events are late,
+    fewer frames are drawn.
     """
     every_s = LATE_FRAME_S if late_us > LATE_US else 0.0 if flooded else FRAME_S
     waited_s = max(ended_s - began_s - worked_s, 0.0)
@@ -219,8 +218,8 @@ class DashboardApp(App[None]):
     ) -> None:
         """Create the application. `wire` contains frames that were captured before.
 
-        The `warnings` are shown at the start. `report` is informed how late the view is, and how
-        fast it answers keys.
+        The `warnings` are shown at the start. `report` gets how late the view is, and how fast keys
+        are answered.
         """
         super().__init__()
         self._first = screen
@@ -259,19 +258,21 @@ class DashboardApp(App[None]):
         }
         self._last_us = now_us()
         self._looked_at: ScreenDeclaration | None = None
-        """The screen whose gauges the brokers send often. None: they send all gauges often."""
+        """The screen whose gauges the brokers send often. If it is None, they send all gauges
+        often.
+        """
         self._frame_due_s = 0.0
         self._key_until_s = 0.0
         """Until this time of the monotonic clock, a key is answered before events and frames."""
         self._key_acted = False
         self._more_to_take = False
-        """Whether the last `take_events` left events in the feed for later."""
+        """Whether the last `take_events` left events in the feed."""
         self._taken_until_s = 0.0
         """This thread's processor time when events were last taken, in seconds."""
         self._left_out: deque[tuple[float, Counter[str]]] = deque()
-        """(Time, counts of events left out since the start), for some times of the last seconds."""
+        """Pairs (time, counts of events left out since the start), for the last seconds."""
         self._moves: list[tuple[Callable[[int], None], int]] = []
-        """The moves in time that keys have requested: a method, and its argument."""
+        """The moves in time that keys have requested, each as a method and its argument."""
         self._reads_rings = False
         self._said_of_rings, self._said_until = "", 0.0
 
@@ -317,8 +318,8 @@ class DashboardApp(App[None]):
     async def _take_in_turns(self) -> None:
         """Take events, and give them more processor time while they are late.
 
-        They then get as much as everything else had since the last tick. A frame would show nothing
-        new before more events are taken.
+        Late events get as much processor time as everything else got since the last tick. Without
+        them, a frame would show nothing new.
         """
         began_s = time.thread_time()
         others_s = began_s - self._taken_until_s
@@ -333,7 +334,7 @@ class DashboardApp(App[None]):
         self._taken_until_s = time.thread_time()
 
     async def _keys_first(self) -> None:
-        """Wait until a key that has come is answered. Then events and frames continue.
+        """Wait until the key that was pressed is answered. Then events and frames continue.
 
         On a busy machine a frame may take half a second. So no frame begins between a key and its
         answer.
@@ -371,7 +372,7 @@ class DashboardApp(App[None]):
                     self.notify(self._report.failure, severity="error", timeout=10)
 
     def _take(self, feed: Feed, now: int) -> None:
-        """Give the model the events that have arrived, for as long as keys may wait.
+        """Give the model events that have arrived, until the time for this is used up.
 
         The other events stay in the feed. So a flood of events makes the view late, but keys stay
         fast.
@@ -392,7 +393,7 @@ class DashboardApp(App[None]):
         self._look_at_recording()
 
     def _may_take_more(self, took_us: int, worked_s: float) -> bool:
-        """Return whether to take more events before keys have their turn.
+        """Return whether to take more events before keys are handled.
 
         `took_us` is the time so far. `worked_s` is this thread's processor time at the beginning.
         """
@@ -414,7 +415,7 @@ class DashboardApp(App[None]):
 
     @property
     def recording_failure(self) -> str:
-        """Return why the recording to a file has ended too early; empty if it has not."""
+        """Return why the recording to a file ended too early, or "" if it did not."""
         return self._recorder.failure if self._recorder is not None else ""
 
     def close_recording(self, say: Callable[[str], None]) -> None:
@@ -429,7 +430,7 @@ class DashboardApp(App[None]):
     def _look_at_recording(self) -> None:
         """Notify the user once if the recording to a file has ended. The dashboard continues.
 
-        If the file misses facts, request new snapshots, which are recorded too.
+        If facts are missing in the file, request new snapshots, which are recorded too.
         """
         if self._recorder is None:
             return
@@ -482,12 +483,11 @@ class DashboardApp(App[None]):
     def _keep_names(self) -> None:
         """Do not translate names of topics, groups and so on that look like terms of the glossary.
 
-        Names that came later count too.
+        The list is updated when new names appear.
         """
         names = names_like_terms(self.model.names())
         if not names <= self._chinese_filter.names:
-            # A new filter is needed, because cached lines remember what the old filter made of
-            # them.
+            # A new filter is needed, because lines are cached together with their filter.
             self._chinese_filter = ChineseFilter(names)
             self.refresh_css(animate=False)
 
@@ -499,7 +499,7 @@ class DashboardApp(App[None]):
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide the keys that have no use at this moment."""
+        """Hide the keys that have no effect now."""
         if action == "speed":
             return self.player.replay is not None
         if action == "now":
@@ -554,7 +554,7 @@ class DashboardApp(App[None]):
         """
         if isinstance(event, Key) and not event.is_forwarded:
             now = time.monotonic()
-            if now >= self._key_until_s:  # so a repeating key cannot delay events for ever
+            if now >= self._key_until_s:  # so a repeating key cannot delay events endlessly
                 self._key_until_s = now + STARVED_KEY_FIRST_S
             self._key_acted = False
             if self._report is not None:
@@ -567,7 +567,7 @@ class DashboardApp(App[None]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Run an action. Note that the key's action is done: the next frame shows it."""
+        """Run an action. Record that the key's action is done: the next frame shows its effect."""
         done = await super().run_action(action, default_namespace, namespaces)
         if done:
             self._key_acted = True
@@ -684,7 +684,7 @@ class DashboardApp(App[None]):
                 screen.redraw()
 
     def action_play(self) -> None:
-        """Play or pause. A live cluster continues; only the view stands still."""
+        """Play or pause. A live cluster continues. Only the view stands still."""
         self._after(self.player.toggle)
 
     def action_now(self) -> None:
@@ -760,10 +760,11 @@ class DashboardApp(App[None]):
         self.push_screen(BreakpointScreen(self.player.breakpoints))
 
     def _move(self, move: Callable[[int], None], by: int) -> None:
-        """Move in time once all keys that wait have been read.
+        """Move in time when all waiting keys have been read.
 
         A move may take a second on a busy machine, and a key that is held down repeats faster. So
-        moves of one kind become one move, and `q` or `z` never waits for many of them.
+        several moves of one kind become one move, and `q` or `z` does not have to wait for all of
+        them.
         """
         if not self._moves:
             self.call_later(self._make_moves)
@@ -844,7 +845,7 @@ async def live_picture(
 async def _until(done: Callable[[], bool], time: Time, limit_s: float) -> None:
     """Wait until `done()` is true, or until `limit_s` seconds are over.
 
-    The clock decides, not the number of checks: on a busy machine a check takes long too.
+    The limit is a time and not a number of checks, because a check takes long on a busy machine.
     """
     end_ms = time.hi_res_clock_ms() + limit_s * 1000
     while not done() and time.hi_res_clock_ms() < end_ms:

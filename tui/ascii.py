@@ -1,8 +1,8 @@
-"""Letters in place of symbols, for terminals without Unicode (LANG=C, or `--ascii`).
+"""Replaces symbols by letters, for terminals without Unicode (LANG=C, or `--ascii`).
 
-Every line that Textual draws passes one filter, so no widget has to know about it. A letter takes
-as many columns as its symbol. No meaning is lost: each symbol with a meaning has its own letter, or
-a word stands next to it.
+One filter changes every line that Textual draws, so widgets do not have to know about it. A letter
+takes as many columns as its symbol. No meaning is lost: each symbol with a meaning has its own
+letter, or a word stands next to it.
 """
 
 import locale
@@ -95,7 +95,9 @@ SYMBOLS: Final[Mapping[str, str]] = {
 
 
 def _letter(symbol: str) -> str:
-    """Return a letter for a symbol that is not in SYMBOLS. The symbol's Unicode name decides."""
+    """Return a letter for a symbol that is not in SYMBOLS. It depends on the symbol's Unicode
+    name.
+    """
     name = unicodedata.name(symbol, "")
     if name.startswith("BOX DRAWINGS"):
         across = "HORIZONTAL" in name or "LEFT" in name or "RIGHT" in name

@@ -23,7 +23,8 @@ class GuestConsumers:
     def __init__(self, *, commit: bool = False) -> None:
         """Start with no consumers.
 
-        With `commit`, the consumers commit offsets, and so take records away from other members.
+        With `commit`, the consumers commit offsets. Other members then do not get the records
+        before these offsets.
         """
         self._commit = commit
         self._processes: list[tuple[str, subprocess.Popen[bytes]]] = []

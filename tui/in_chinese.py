@@ -27,7 +27,7 @@ from textual.widget import Widget
 
 from .glossary import Term, forms, terms
 
-#: What stands between cells: a gap, whose width may change, or a rule, whose width may not.
+#: A separator of cells: a gap, whose width may change, or a rule, whose width may not change.
 _BETWEEN: Final = re.compile(r"(?P<gap> {2,}|[─━═┄┈╌·]{2,})|[│┃║┊┆╎┌┐└┘├┤┬┴┼╭╮╰╯╔╗╚╝▏▎▕▌▐█▔▁]+")
 
 

@@ -1,7 +1,7 @@
 """The load that the dashboard's key starts: a process of its own, `kafka-edu load`.
 
-The process ends when the dashboard's end of its standard input is closed. The key closes it, or the
-end of the dashboard, even after a crash.
+The process ends when the dashboard's end of its standard input is closed. This happens when the key
+is pressed again, and when the dashboard ends, even after a crash.
 """
 
 import subprocess

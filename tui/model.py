@@ -57,7 +57,8 @@ class Model:
     def __init__(self, name: str) -> None:
         self.name = name
         self.pause: Pause | None = None
-        """The position of a paused view, or None. Set by the player; not part of the saved state.
+        """The position of a paused view, or None. Set by the player; not part of the saved
+        state.
         """
         self.late_us = 0
         """How late a live cluster's events arrive, in µs.
@@ -65,9 +66,10 @@ class Model:
         Set by the app; not part of the saved state.
         """
         self.flooded = False
-        """Whether expensive work is put off, because very many events arrive. Set by the app."""
+        """Whether expensive work is delayed, because very many events arrive. Set by the app."""
         self.left_out: Counter[str] = Counter()
-        """Event type → how many events of the last seconds were not shown, for lack of time.
+        """Event type → how many events of the last seconds were not shown, because there was no
+        time.
 
         Set by the app; not part of the saved state.
         """
@@ -80,13 +82,13 @@ class Model:
         self.reset()
 
     def unknown(self) -> str:
-        """Return why an empty list may be wrong; an empty text if the list can be trusted."""
+        """Return the reason why an empty list may be wrong, or "" if the list is right."""
         if self.reads_rings:
             return "reading the rings of the processes"
         return self.cluster.unknown()
 
     def unsampled(self) -> str:
-        """Return why values that only samples report are not known; "" if they are. O(brokers).
+        """Return why values from samples are not known, or "" if they are known. O(brokers).
 
         Timers, waiting operations and the times of requests are in samples only.
         """
@@ -111,10 +113,11 @@ class Model:
         return kind, words
 
     def controller_unknown(self) -> str:
-        """Return why the controller's queue, decisions and counts are unknown; "" if they are
+        """Return why the controller's queue, decisions and counts are unknown, or "" if they are
         known.
 
-        Other brokers name the controller, but only the controller itself has these. O(brokers).
+        Other brokers report which broker is the controller, but only the controller itself reports
+        its queue, decisions and counts. O(brokers).
         """
         if self.controller.terms:
             return ""
@@ -126,9 +129,10 @@ class Model:
         return "its snapshot has not come" if broker >= 0 else ""
 
     def silence(self) -> str:
-        """Return which running brokers have sent no sample for some time; empty if none.
+        """Return which running brokers have sent no sample for some time, or "" if there are none.
 
-        Then the present state is not known, and an answer about it is as old as their samples.
+        The present state of these brokers is not known. An answer about them is as old as their
+        last samples.
         """
         return self.cluster.silence(self.late_us)
 
@@ -141,7 +145,7 @@ class Model:
         return {broker: age_us for broker, age_us in ages.items() if age_us}
 
     def old_us(self, broker: int) -> int:
-        """Return the age of a broker's samples in µs; 0 if they are up to date. O(1)."""
+        """Return the age of a broker's samples in µs, or 0 if they are up to date. O(1)."""
         known = self.cluster.brokers.by_id.get(broker)
         return known.old_us(self.cluster.glow.now_us) if known is not None else 0
 
@@ -153,7 +157,7 @@ class Model:
         return self.cluster.facts_only and not log.sampled
 
     def age_of_offsets_us(self, p: PartitionView) -> int:
-        """Return the age of a partition's HW and LEO in µs; 0 if they are up to date. O(1).
+        """Return the age of a partition's HW and LEO in µs, or 0 if they are up to date. O(1).
 
         NEVER means that the leader has sent no sample. A fact may have reported an offset, but
         offsets also move without facts.

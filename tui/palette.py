@@ -32,7 +32,9 @@ class Palette(NamedTuple):
         )
 
     def quiet(self, glows: bool) -> str:
-        """Return the style of less important text. If it has just changed, it is highlighted."""
+        """Return the style of less important text. If `glows`, the text has just changed and is
+        highlighted.
+        """
         return f"{self.text} on {self.glow}" if glows else self.dim
 
     def verdict(self, kind: str) -> str:

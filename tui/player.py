@@ -29,7 +29,8 @@ KEYFRAME_EVERY_US: Final = 10_000_000
 KEYFRAME_EVERY_EVENTS: Final = 10_000
 MAX_KEYFRAMES: Final = 24
 KEYFRAMES_BYTES: Final = 24 * 1024 * 1024
-"""Roughly how many bytes all keyframes may take. LEAST_KEYFRAMES are kept in spite of this limit.
+"""Roughly how many bytes all keyframes may take. At least LEAST_KEYFRAMES are kept, even above this
+limit.
 
 With 60 partitions a keyframe takes about 1 MB, and with 600 partitions 12 MB.
 """
@@ -40,14 +41,18 @@ NEAR_BYTES: Final = 8 * 1024 * 1024
 """Roughly how many bytes the additional keyframes may take. At least one is kept."""
 RING_KEYFRAMES: Final = 8
 RINGS_BYTES: Final = 12 * 1024 * 1024
-"""How many bytes of events are read from the processes' rings. The oldest ones are left out."""
+"""The most bytes of events that are read from the processes' rings. The oldest ones are left
+out.
+"""
 RING_KEYFRAMES_BYTES: Final = 8 * 1024 * 1024
 """Roughly how many bytes the keyframes of these events may take, as in KEYFRAMES_BYTES."""
 PIECE_EVENTS: Final = 100
 """The number of events that are applied in one piece. They take some ms of processor time."""
 TAPE_EVENTS: Final = 40_000
 TAPE_BYTES: Final = 24 * 1024 * 1024
-"""How many bytes of a live cluster's events are kept for going back. Only some gauges are kept."""
+"""The most bytes of a live cluster's events that are kept for going back. Only some gauges are
+kept.
+"""
 GAUGES_EVERY_US: Final = 500_000
 
 
@@ -68,8 +73,8 @@ def keyframes_of(facts: Sequence[Envelope], name: str) -> Iterator[Keyframe | No
     None is yielded after each piece of PIECE_EVENTS that needs no keyframe. Ten minutes are
     thousands of facts, so the caller handles keys after each piece.
 
-    A ring contains only facts, so the state at its beginning is unknown. The model begins empty and
-    learns from the facts.
+    Only the facts of a ring are used, so the state at its beginning is unknown. The model begins
+    empty and learns from the facts.
     """
     model = Model(name)
     model.cluster.facts_only = True
@@ -99,7 +104,9 @@ class Keyframes:
         self._every_events = KEYFRAME_EVERY_EVENTS
 
     def due(self, index: int, at_us: int) -> bool:
-        """Return whether a keyframe is due at this index: the last one is far enough away."""
+        """Return whether a keyframe is due at this index, because the last one is far enough
+        away.
+        """
         if not self.frames:
             return True
         last = self.frames[-1]
@@ -157,8 +164,8 @@ class Keyframes:
             self._every_us, self._every_events = KEYFRAME_EVERY_US, KEYFRAME_EVERY_EVENTS
 
     def drop_without_brokers(self, index: int) -> None:
-        """Drop the keyframes at this index that know no broker, because events were put before
-        them.
+        """Drop the keyframes at this index that contain no broker. Earlier events were added before
+        them, so they are wrong now.
         """
 
         def knows_brokers(frame: Keyframe) -> bool:
@@ -179,7 +186,9 @@ class Player:
     def __init__(self, model: Model, replay: Replay | None = None) -> None:
         self.model = model
         self.replay = replay
-        """The recording. On a live cluster: the kept events while the view is paused, else None."""
+        """The recording. For a live cluster: the kept events while the view is paused, and
+        otherwise None.
+        """
         self.live = replay is None
         self.breakpoints = Breakpoints()
         self.hit: Hit | None = None
@@ -348,7 +357,8 @@ class Player:
         """Put the facts of the processes' rings before the kept events. Return how many were added.
 
         The caller reads at most RINGS_BYTES of them. `frames` are the keyframes of these facts,
-        from `keyframes_of`. They are not used if the view has returned to the present meanwhile.
+        from `keyframes_of`. They are not used if the view has returned to the present in the
+        meantime.
         """
         older = self.older(envelopes)
         if older and self.replay is not None:
@@ -377,7 +387,7 @@ class Player:
         return self.breakpoints.hit(envelope) if self.breakpoints.chosen else None
 
     def _pause(self, hit: Hit | None) -> None:
-        """Pause a live view, and continue the present in a model of its own."""
+        """Pause a live view, and continue the present in a separate model."""
         if not self.tape:
             return
         self._head = Model(self.model.name)
@@ -388,7 +398,7 @@ class Player:
         self.hit = hit
 
     def _hold(self, envelope: Envelope) -> None:
-        """Put an event on the tape. Of each kind of sample only two a second are kept."""
+        """Put an event on the tape. Of each kind of sample, only two per second are kept."""
         if not self._keeps(envelope):
             return
         if self.paused and self._tape_is_full:
@@ -466,7 +476,7 @@ class Player:
         self.model.ticker.history = history
 
     def _tell(self) -> None:
-        """Update the model's `pause`, so that the top line shows where the view stands."""
+        """Update the model's `pause`, so that the top line shows the view's position in time."""
         replay = self.replay
         if not self.live or replay is None:
             self.model.pause = None if self.hit is None else Pause(0, self.hit.words)

@@ -39,6 +39,6 @@ class Informed(Protocol):
 
 
 def unknown_to(widget: Widget) -> str:
-    """Return why an empty list in this widget may be wrong; "" if it can be trusted."""
+    """Return why an empty list in this widget may be wrong, or "" if the list is right."""
     app = widget.app
     return app.model.unknown() if isinstance(app, Informed) else ""

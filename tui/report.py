@@ -1,22 +1,22 @@
 """The file that `--report FILE` writes: delays of the view, answers to keys, and costs.
 
-It has one JSON object a line, about one a second. While the dashboard gets no processor time, no
-line is written. The next line also covers that time:
+Each line is a JSON object. About one line is written per second. While the dashboard gets no
+processor time, no line is written. The next line also covers that time:
 
     {"at": 1700000000.0, "late_ms": 310, "rss_bytes": 81000000, "cpu_s": 4.2, "frames": 5,
      "keys": [{"key": "2", "pressed_at": 1699999999.3, "drawn_ms": 41}], "left_out": {}}
 
-`at` and `pressed_at` are seconds of the wall clock. `late_ms` is the longest delay in this time:
-how long ago an event happened that the picture still did not show. On an idle machine it is about
-350, because events are held for a quarter of a second to put them in order. `rss_bytes` is the
-process's resident memory (0 if the system does not report it). `cpu_s` is its processor time since
-its start. `frames` is the number of frames painted since the last line. `left_out` counts, by type,
-the events that were not shown since the last line because there was no time.
+`at` and `pressed_at` are seconds of the wall clock. `late_ms` is the longest delay in this time,
+which is the age of the oldest event that the picture did not show yet. On an idle machine it is
+about 350, because events are held for a quarter of a second to put them in order. `rss_bytes` is
+the process's resident memory (0 if the system does not report it). `cpu_s` is its processor time
+since its start. `frames` is the number of frames painted since the last line. `left_out` counts, by
+type, the events that were not shown since the last line because there was no time.
 
-A key is listed when its answer is painted. `pressed_at` is the time when it was read from the
-terminal. `drawn_ms` is the time from then to the first frame after its action. A key without an
-action is not listed. The last line is written when the dashboard ends. It also lists keys that were
-answered by no frame, such as `q`; their time ends with the dashboard.
+A key is listed when the frame with its effect is painted. `pressed_at` is the time when it was read
+from the terminal. `drawn_ms` is the time from then to the first frame after its action. A key
+without an action is not listed. The last line is written when the dashboard ends. It also lists
+keys without such a frame, for example `q`. Their time ends with the dashboard.
 """
 
 import json
@@ -50,7 +50,7 @@ class PressedKey(NamedTuple):
 
 
 class AppReport:
-    """Collects what the application does, and writes one line about each second.
+    """Collects what the application does, and writes one line for each second.
 
     If the file cannot be written, it is closed, and `failure` says why. The application continues.
 
@@ -60,7 +60,7 @@ class AppReport:
     def __init__(self, path: Path, now_s: float) -> None:
         """Open the file. Raises OSError if it cannot be written."""
         self.failure = ""
-        """Why the report has ended too early. Empty if it has not."""
+        """The reason why the report ended too early, or "" if it did not."""
         self._path = path
         self._file: TextIO | None = path.open("w", encoding="utf-8")
         self._last_s = now_s
@@ -73,23 +73,23 @@ class AppReport:
         self._left_out: Counter[str] = Counter()
 
     def key_read(self, key: str, read_s: float) -> None:
-        """Note that the app begins to handle a key, which was read at `read_s`."""
+        """Record that the app begins to handle a key, which was read at `read_s`."""
         self._pressed = PressedKey(key, read_s)
 
     def key_acted(self) -> None:
-        """Note that the last key's action has run. The next frame shows its result."""
+        """Record that the last key's action has run. The next frame shows its result."""
         if self._pressed is not None:
             self._acted.append(self._pressed)
             self._pressed = None
 
     def frame(self, now_s: float) -> None:
-        """Note that a frame has been painted."""
+        """Record that a frame has been painted."""
         self._frames += 1
         self._look(now_s)
         self._answer(now_s)
 
     def taken(self, now_s: float, late_s: float, left_out: Counter[str]) -> None:
-        """Note that events were taken: the view now knows all events up to `late_s` seconds ago.
+        """Record that events were taken: the view now knows all events up to `late_s` seconds ago.
 
         `left_out` counts the events that were never shown, since the start.
         """

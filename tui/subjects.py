@@ -1,7 +1,7 @@
 """For each widget: the events that feed it, and the classes that emit them.
 
 `?` shows this table and `o` opens the module. Modules are given as names and not imported, because
-the dashboard knows a broker only by its events. A test compares every name with the source.
+the dashboard knows brokers only from their events. A test compares every name with the source.
 """
 
 from importlib.resources import files

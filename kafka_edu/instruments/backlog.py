@@ -1,28 +1,28 @@
-"""Hold the events that were read but not handed on yet, and leave some out when there are too many.
+"""Hold events until they are handed on, and leave some of them out when there are too many.
 
-Most events are held as undecoded lines. To decode and show an event costs fifty times as much as to
-read the head of its line. So events that must be left out are never decoded.
+Most events are held as undecoded lines. Decoding and showing an event takes fifty times as long as
+reading the head of its line. So events that must be left out are never decoded.
 
 A gauge is a sample of one measured object, such as a partition. The backlog leaves out:
 
-- A sample, if a newer sample of the same object is due too. A reader that is in time loses nothing,
-  because then only one sample of each object is due at a time.
+- A sample, if a newer sample of the same object is due too. A reader that keeps up loses nothing
+  this way, because only one sample of each object is due at a time.
 - All held samples and all held hops of requests, once events are BEHIND_US late. New hops are left
   out too, until events are less than CAUGHT_UP_US late.
-- From then on, samples that come too soon after the last sample of the same object. At first one
+- After that, samples that come too soon after the last sample of the same object. At first one
   sample a second is kept. Each time that events are BEHIND_US late again, this pause doubles, up to
   LONGEST_PAUSE_US. After each CALM_US in which events are in time, the pause is halved. Samples of
   a type that somebody looks at may come LOOKED_AT_PAUSES times as often, so that no broker seems to
   be silent.
 - Everything, once events are SKIP_US late or take more than MAX_BYTES (see `leave_out_all`). A
-  snapshot must follow. Events are not left out again while a snapshot is being read, because it
-  would never be whole then. If a process stops in the middle of its snapshot because it was paused,
+  snapshot must follow. Nothing is left out while a snapshot is being read. Otherwise the snapshot
+  would never be complete. If a process stops in the middle of its snapshot because it was paused,
   the backlog waits for it for at most SNAPSHOT_PATIENCE_US.
 
-An event counts as late if it could have been handed on before. An event that its process sent late,
-because the process was paused, does not count as late.
+An event counts as late if it could have been handed on earlier. An event that its process sent
+late, because the process was paused, does not count as late.
 
-The backlog has no clock. The caller hands in the time, in µs of the monotonic clock.
+The backlog has no clock. The caller passes the time to it, in µs of the monotonic clock.
 """
 
 import heapq
@@ -45,7 +45,9 @@ The dashboard must never be more than 3 s late, and a busy machine takes a secon
 CAUGHT_UP_US: Final = 750_000
 SKIP_US: Final = 10_000_000
 SNAPSHOT_PATIENCE_US: Final = 20_000_000
-"""How long (µs) one snapshot may come in before events that are SKIP_US late are left out again."""
+"""The longest time (µs) for receiving a snapshot. After it, events that are SKIP_US late are left
+out again.
+"""
 FIRST_PAUSE_US: Final = 1_000_000
 LONGEST_PAUSE_US: Final = 4_000_000
 CALM_US: Final = 15_000_000
@@ -54,7 +56,7 @@ MOST_THINGS: Final = 5_000
 """The number of measured objects whose last sample time is remembered."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_BYTES_UNSHED: Final = 128 * 1024 * 1024
-"""The most bytes to hold if events may be late. Above this, the oldest events are dropped."""
+"""The largest number of bytes to hold if events may be late. Above it, the oldest are dropped."""
 ENTRY_BYTES: Final = 400
 """Roughly the memory (bytes) that one held event takes in addition to its line."""
 
@@ -79,7 +81,7 @@ class Stream:
         self.source = source
         self.decoder = decoder
         self.empty_us = now_us
-        """When the process's socket was last known to be empty.
+        """The last time at which the process's socket was known to be empty.
 
         Later events arrived after this time.
         """
@@ -88,7 +90,7 @@ class Stream:
         self.skipping = False
         """Whether all events up to the next snapshot are left out."""
         self.settling_since_us: int | None = None
-        """When the first line of a requested snapshot was read (µs).
+        """The time (µs) at which the first line of a requested snapshot was read.
 
         None: no such snapshot is being read, or it was handed on completely.
         """
@@ -133,10 +135,10 @@ class Backlog:
         self.left_out: Counter[str] = Counter()
         """The number of events that were left out since the start, by type.
 
-        Events count too that a process could not send, because they were not read in time.
+        This includes events that a process could not send, because nobody read them in time.
         """
         self.keeps: Collection[str] = frozenset()
-        """The types of facts that are never left out, because somebody waits for one of them."""
+        """The types of facts that are never left out, because a caller waits for one of them."""
         self.bytes = 0
         """Roughly the memory that the held events take, in bytes."""
         self.looked_at: Collection[str] | None = None
@@ -224,7 +226,7 @@ class Backlog:
             stream.missing[name] += 1
 
     def _note_gap(self, stream: Stream, line: bytes) -> None:
-        """Count the events that the process itself has dropped, because it could not send them."""
+        """Count the events of a Gap: those that the process could not send and dropped itself."""
         try:
             envelope = stream.decoder.decode(line)
         except TraceFormatError:
@@ -235,7 +237,7 @@ class Backlog:
     def _tell_gap(self, stream: Stream, before: LineHead, now_us: int) -> None:
         """Insert a Gap event before this line.
 
-        It counts the facts of the stream that were left out.
+        The Gap says how many facts of the stream were left out.
         """
         missing, stream.missing = stream.missing, Counter()
         gap = Gap(dropped=missing.total(), by_type=tuple(missing.most_common()))
@@ -245,7 +247,7 @@ class Backlog:
     def hand_out(self, until_us: int, most: int) -> list[Envelope]:
         """Return at most `most` of the events up to the time `until_us`, in order.
 
-        O(log n) an event.
+        O(log n) for each event.
 
         Of all samples of one object up to that time, only the newest is returned.
         """
@@ -312,12 +314,12 @@ class Backlog:
         return 0 if first is None else max(now_us - first.due_us, 0)
 
     def shed(self, now_us: int, streams: Collection[Stream]) -> list[Stream]:
-        """Leave out the events for which there is no time or no memory.
+        """Leave out events if they are late or take too much memory.
 
         O(1); O(n) if any are left out.
 
-        Return the streams of which everything up to their next snapshot is left out. The caller
-        must request that snapshot.
+        Return the streams that now leave out everything up to their next snapshot. The caller must
+        request that snapshot.
         """
         if not self._sheds:
             return []

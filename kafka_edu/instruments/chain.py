@@ -1,4 +1,4 @@
-"""Show the causes of an event as a tree, and the effects of it, as lines of text (docs/chains.md).
+"""Show the causes and the effects of an event as a tree, drawn in lines of text (docs/chains.md).
 
 A chain of causes is nearly always a straight line: one event leads to the next. So the tree is
 drawn like a history of versions: the main line stays at the left edge, and only side branches are
@@ -105,9 +105,9 @@ def _drawn(history: History, tree: TreeNode, last: Envelope | None) -> Iterator[
 
 
 def folded(children: list[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
-    """Yield each child with 0. From FOLDED_FROM similar children on, yield only the first one.
+    """Yield each child with 0. Of FOLDED_FROM or more similar children, yield only the first one.
 
-    The number beside that first child says how many more children it stands for.
+    The number with that first child says how many other children it stands for.
     """
     alike: dict[tuple[object, ...], list[TreeNode]] = {}
     for child in children:

@@ -3,8 +3,8 @@
 
 A client's events and a broker's events are joined by the connection and the correlation id
 (docs/chains.md). Within a producer, the number of the batch joins them. Two producers of one
-process may have the same client id. Then a batch may be found twice, none of the two is certain,
-and the step counts as not recorded.
+process may have the same client id. Then two batches may fit, and neither one is certain. The step
+then counts as not recorded.
 """
 
 from collections.abc import Iterator
@@ -147,8 +147,8 @@ class ProducerSteps:
     def _drained_for(self, sent: Envelope) -> Envelope | None:
         """Return the batch of the partition that this request carries.
 
-        The sender takes one batch of each partition and sends the request at once, so it is the
-        last one before the request.
+        The sender takes one batch of each partition and sends the request at once. So it is the
+        last batch that was taken before the request.
         """
         assert isinstance(sent.event, ClientRequestSent)
         found = [
@@ -163,9 +163,10 @@ class ProducerSteps:
         return found[-1] if found else None
 
     def _acknowledged(self, drained: Envelope | None) -> Envelope | None:
-        """Return the acknowledgement of the drained batch, or else the one that names the offset.
+        """Return the drained batch's acknowledgement. Without a batch, find one that has the
+        offset.
 
-        If several name the offset, none is certain.
+        Return None if several acknowledgements have the offset, because then none is certain.
         """
         acks = [
             (e, e.event)
@@ -187,7 +188,9 @@ class ProducerSteps:
         return found[0] if len(found) == 1 else None
 
     def _of_batch(self, batch: _Batch) -> Iterator[Envelope]:
-        """Yield the events of a batch, after those of the batch from which it was split."""
+        """Yield a batch's events. If a larger batch was split into it, yield that batch's events
+        first.
+        """
         own = [
             e
             for e in self._history.events
@@ -207,7 +210,7 @@ class ProducerSteps:
         return cause if cause is not None and isinstance(cause.event, BatchSplit) else None
 
     def _accumulated(self) -> Step:
-        """Return the step of `send()`. After a split, the record stood in a larger batch before."""
+        """Return the step of `send()`. Before a split, the record was in a larger batch."""
         nothing = Step("send", None, "when send() put it into its batch was not recorded")
         batch, place = self._batch, self._place
         if batch is None or place is None:
@@ -237,7 +240,9 @@ class ProducerSteps:
         ]
 
     def _records_before(self, split: Envelope, number: int) -> int | None:
-        """Return how many records the parts before this one have. None if a part is not known."""
+        """Return the number of records in the parts before this one, or None if a part is
+        unknown.
+        """
         event = split.event
         assert isinstance(event, BatchSplit)
         parts = {
@@ -293,7 +298,7 @@ def _drained_text(event: BatchDrained) -> str:
 
 
 class Delivery(NamedTuple):
-    """The way of a record out of a broker into a program: each is an event of one consumer."""
+    """The events of one consumer that show how a record came from a broker to the program."""
 
     client: str
     sent: Envelope | None
@@ -302,11 +307,11 @@ class Delivery(NamedTuple):
     fetched: Envelope
     advanced: Envelope
     is_first: bool
-    """Whether `poll()` of this consumer returns the record for the first time."""
+    """Whether this consumer's `poll()` returned the record for the first time."""
 
 
 def deliveries(history: History, topic: str, partition: int, offset: int) -> list[Delivery]:
-    """Return how `poll()` of each consumer of ours returned the record, in order.
+    """Return a Delivery for each time that `poll()` of a consumer of ours returned the record.
 
     The events do not name the offsets that `poll()` skipped. If it skipped some near the record,
     `delivered_text` says so.
@@ -362,8 +367,8 @@ def delivered_text(delivery: Delivery) -> str:
 
 
 def commit_steps(history: History, received: Envelope | None, offset: int) -> tuple[Step, ...]:
-    """Return the steps in the consumer whose request committed an offset: the request, and then
-    what it knows after the response. Empty if the consumer emits no events.
+    """Return the steps in the consumer that committed an offset: its request, and what the consumer
+    knows after the response. Empty if the consumer emits no events.
     """
     sent = None if received is None else sent_for(history, received)
     if sent is None:

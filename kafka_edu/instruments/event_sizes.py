@@ -9,7 +9,9 @@ from typing import Final
 from kafka_edu.trace.event import Envelope
 
 MEASURED_EVERY: Final = 32
-"""One of this many events of each type is measured. The others count as the mean of their type."""
+"""One of this many events of each type is measured. For the others, the mean of their type is
+used.
+"""
 _SHARED: Final = range(-5, 257)
 """Python keeps one shared object for each of these numbers, so they cost no memory."""
 

@@ -76,7 +76,7 @@ class EventSource(NamedTuple):
 
     @property
     def reach(self) -> str:
-        """Return what the events cover, in words: `the last 4.2 s of 5 processes`."""
+        """Return the covered time and processes in words: `the last 4.2 s of 5 processes`."""
         facts = self.facts
         if not facts:
             return "nothing"
@@ -122,7 +122,7 @@ def read_events(cluster: str, replay_files: Sequence[Path], *, gauges: bool = Fa
 
 
 def read_files(files: Sequence[Path]) -> EventSource:
-    """Read recordings. Raises ClickException with one line if they hold no events."""
+    """Read recordings. Raises ClickException with one line if they have no events."""
     missing: list[str] = []
     try:
         envelopes = read_recordings(files, missing.append)
@@ -135,7 +135,7 @@ def read_files(files: Sequence[Path]) -> EventSource:
 
 
 def _hops_left_out(envelopes: Sequence[Envelope]) -> Iterator[str]:
-    """Yield a sentence for each broker that had more hops than its recording may take.
+    """Yield a sentence for each broker that had more hops than its recording may contain.
 
     The sentence cannot give the number of these hops, because the broker did not emit them.
     """

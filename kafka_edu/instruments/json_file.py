@@ -1,4 +1,4 @@
-"""Write a command's answer as JSON into the file that the user named with `--json`."""
+"""Write the result of a command as JSON into the file that the user named with `--json`."""
 
 import json
 from pathlib import Path

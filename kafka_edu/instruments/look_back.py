@@ -23,7 +23,7 @@ from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
 SILENCE_S: Final = 2.0
-"""After this silence (seconds) a process is not waited for.
+"""After this time of silence (seconds), do not wait for a process any longer.
 
 A running process sends ten times a second.
 """
@@ -76,7 +76,7 @@ class Newest:
             self._cut_us = max(self._cut_us, oldest.mono_us)
 
     def in_order(self) -> list[Envelope]:
-        """Return the events from which on none is missing, in one order of time.
+        """Return all events after the last one that was left out, sorted by time.
 
         O(events log events).
         """
@@ -98,7 +98,7 @@ async def look_back(
     """Read every process at the same time. With `gauges`, also read a sample or more of each gauge.
 
     With `facts_only`, only facts are decoded. A ring has a whole snapshot for each minute, so most
-    of its lines are no facts. If all events together take more than `most_bytes` of memory, the
+    of its lines are not facts. If all events together take more than `most_bytes` of memory, the
     oldest ones are left out.
     """
     newest = Newest(most_bytes)

@@ -87,7 +87,7 @@ OFFSET_EVENTS: Final[tuple[type[Event], ...]] = (
 
 
 class Trigger(StrEnum):
-    """The act of a member that began a rebalance."""
+    """The act of a member that triggered a rebalance."""
 
     JOINED = "joined"
     LEFT = "left"
@@ -115,7 +115,7 @@ class Failure(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A partition that moved to another member. An empty member id means: no member."""
+    """A partition that moved to another member. An empty member id means no member."""
 
     partition: Partition
     before: str
@@ -143,7 +143,7 @@ class Rebalance:
         """The ids of the members that had to join again."""
         self.arrived_us: dict[str, int] = {}
         self.newcomers: list[str] = []
-        """The ids of the members that joined in the rebalance, with the one that caused it."""
+        """The ids of the members that joined in the rebalance, the one that caused it included."""
         self.failures: list[Failure] = []
         self.left: list[str] = []
         self.gathered_us: int | None = None
@@ -282,7 +282,7 @@ class GroupStory:
         return []
 
     def was_here_before(self, member: str, before_us: int) -> bool:
-        """Return whether a member with the same client id failed before, and so has come back."""
+        """Return whether a member with the same client id failed before: it has come back."""
         client = self.client(member)
         return bool(client) and any(
             failure.member != member and self.client(failure.member) == client
@@ -656,7 +656,7 @@ def _topics_change(before: tuple[str, ...], topics: tuple[str, ...]) -> str:
 
 
 def waiting_words(story: GroupStory, rebalance: Rebalance, now_us: int) -> str:
-    """Return for whom the group waited, and how long. Empty if it waited for no member."""
+    """Return in words which members the group waited for, and how long. Empty if for none."""
     gathering = duration(rebalance.gathering_ms(now_us))
     failed = [f.member for f in rebalance.failures if f.at_us > rebalance.started_us]
     if rebalance.gathered_us is None and not rebalance.is_over:

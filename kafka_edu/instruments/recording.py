@@ -52,8 +52,8 @@ def read_recordings(
         left_out = None if warn is None else LeftOut()
         with open_events(path) as file:
             try:
-                # An event of a stalled broker arrives late and is late in the file. Sorting puts it
-                # in its place.
+                # An event of a stalled broker arrives late and stands too late in the file. Sorting
+                # puts it in the right place.
                 lines = readable_part(file, left_out)
                 streams.append(sorted(read_recording(lines, left_out), key=order))
             except (TraceFormatError, gzip.BadGzipFile, zlib.error) as error:
@@ -74,10 +74,10 @@ def cluster_of(path: Path) -> str:
 
 
 def thinned(every_us: int) -> Callable[[Envelope], bool]:
-    """Return a filter that keeps all facts and snapshots, and fewer gauges than there are.
+    """Return a filter that keeps all facts and snapshots, but only some of the gauges.
 
-    Of each process, one set of gauges is kept in each `every_us`. Many objects are not in every
-    set. So a sample is also kept if no sample of the same object was kept for `every_us`.
+    For each process, one set of gauges is kept in each period of `every_us`. Many objects are not
+    in every set. So a sample is also kept if no sample of the same object was kept for `every_us`.
     """
     kept: dict[Source, int] = {}
     of_things: dict[tuple[Source, Thing], int] = {}
@@ -119,7 +119,7 @@ class Recorder:
     ) -> None:
         """Open the file. Raises OSError if it cannot be written.
 
-        Of the events that `write` takes, only those for which `keep` returns true are recorded.
+        `write` records only events for which `keep` returns True.
         """
         self._keep = keep
         self._path = path
@@ -130,7 +130,7 @@ class Recorder:
         """The lock for all attributes below. It also wakes the writing thread."""
         self._lines: list[bytes] = [encode_header(SUPERVISOR, cluster)]
         self._bytes = len(self._lines[0])
-        """The number of bytes in `_lines` and of the lines that are being written now."""
+        """The number of bytes in `_lines` and in the lines that are being written now."""
         self._missing: Counter[str] = Counter()
         self._wants_snapshot = False
         self._closing = False
@@ -171,7 +171,8 @@ class Recorder:
         """Write the waiting events and the end of the recording.
 
         After a failure nothing is written. If it takes more than SILENT_S, `say` is called with a
-        sentence. KeyboardInterrupt ends the waiting, and then the recording has no proper end.
+        sentence. After a KeyboardInterrupt, `close` stops waiting, and the recording has no proper
+        end.
         """
         with self._changed:
             self._closing = True

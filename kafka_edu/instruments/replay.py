@@ -92,7 +92,7 @@ class Replay:
     def stop_at(self, index: int) -> None:
         """Pause after the event at `index`.
 
-        Later events that were handed out count as not handed out.
+        Later events count as not handed out, even if they were.
         """
         self.playing = False
         self.index = index + 1
@@ -103,8 +103,8 @@ class Replay:
         return bisect_right(self.envelopes, clock_us, key=lambda envelope: envelope.mono_us)
 
     def time_of_fact_before(self) -> int:
-        """Return the time of the fact before the present one, or the start time. O(events
-        between).
+        """Return the time of the fact before the present one. If there is none, return the start
+        time. O(events between).
         """
         for at in range(self.index - 1, -1, -1):
             envelope = self.envelopes[at]

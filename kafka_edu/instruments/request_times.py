@@ -1,4 +1,4 @@
-"""Show where the time of requests goes, from the times that brokers measure (spec N2).
+"""Show how requests spend their time, from the times that brokers measure (spec N2).
 
 Each broker counts every request in histograms, one for each part of the request's time
 (RequestTimesSampled), and emits a fact for each slow request (ResponseSent). This reducer keeps,
@@ -226,7 +226,7 @@ class RequestTimesView:
         self.slow: deque[SlowRequest] = deque(maxlen=KEPT_SLOW)
         self.slow_seen = 0
         self.slow_left_out: dict[int, int] = {}
-        """Each broker, and the number of slow requests' hops that it left out because of too
+        """Each broker, and how many hops of slow requests it left out, because there were too
         many.
         """
         self.now_us = 0

@@ -11,8 +11,8 @@ from typing import NamedTuple
 class Sentence(NamedTuple):
     """A sentence about an event: the words `before` the subject, the subject, the words `after` it.
 
-    `reason` is set if the event itself knows its reason. `because` is the form used when this event
-    is the reason of another event.
+    `reason` is set if the event itself contains its reason. `because` is the form used when this
+    event is the reason of another event.
     """
 
     before: str
@@ -26,7 +26,7 @@ class Sentence(NamedTuple):
     `text` leaves them out so that many facts of the same kind can share one line of the ticker.
     """
     loud: bool = True
-    """Whether the sentence is shown in the ticker. A sentence that is not appears only in
+    """Whether the sentence is shown in the ticker. A sentence that is not loud appears only in
     chains.
     """
 

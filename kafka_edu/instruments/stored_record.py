@@ -1,8 +1,8 @@
 """Find a record in the files of a broker's log, without the broker. Nothing is written.
 
 The file is mapped into memory. The offset index says where to begin, and the headers of batches are
-read from there on. Between two index entries there are about 4 KiB, so a segment of 1 GB costs no
-more than that.
+read from there on. Between two index entries there are about 4 KiB. So even in a segment of 1 GB,
+no more than that must be read.
 """
 
 import bisect
@@ -61,7 +61,7 @@ def _end_of(base: int, path: Path) -> int:
             end = base
             for _, header in iter_headers(data[start:]):
                 end = header.next_offset
-            if end > base:  # else a torn batch is all that follows the last entry of the index
+            if end > base:  # if not, only a torn batch follows the last entry of the index
                 return end
         return base
 
@@ -142,7 +142,7 @@ def _start_for(path: Path, base: int, offset: int | None) -> int:
     best, size = 0, os.stat(path).st_size
     for relative, position in _INDEX_ENTRY.iter_unpack(data[: len(data) // 8 * 8]):
         if position >= size or (relative, position) == (0, 0):
-            break  # an active segment's index is longer than its entries, and zero behind them
+            break  # the index file of an active segment has zeros after its entries
         if offset is not None and base + relative > offset:
             break
         best = position

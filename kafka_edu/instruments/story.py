@@ -1,9 +1,9 @@
 """The life of one record, step by step: from the log's files and from the events (spec M1, D3).
 
 The log says where the record is. The hops of requests say how the record got there and which
-clients read it. Fast requests have hops only in recordings of level hops. A stage without a hop is
-named as not recorded. In its place stands what is known from the present state, such as the present
-high watermark.
+clients read it. Fast requests have hops only in recordings of level hops. For a stage without a
+hop, the story says that it was not recorded. Then it says what the present state shows, such as the
+present high watermark.
 
 This module is pure: `stored_record` reads the log's files.
 """
@@ -93,7 +93,7 @@ class Absent(NamedTuple):
     reason: str
     log_end: int | None
     is_known: bool = True
-    """True if the log really lacks the record. False if the log's files could not be read."""
+    """True if the record is really not in the log. False if the log's files could not be read."""
 
 
 class NoStoryError(Exception):
@@ -181,7 +181,7 @@ def known_of(envelopes: Iterable[Envelope], place: Place) -> Known:
 
 
 class _Request(NamedTuple):
-    """The produce request that wrote the record, as one of its hops names it."""
+    """The produce request that wrote the record, from one of its hops."""
 
     envelope: Envelope
     connection_id: str
@@ -198,8 +198,8 @@ class Story:
         known: Known,
         stored: Mapping[int, Stored | Absent],
     ) -> None:
-        """Put the story together. `stored` has, for each broker id, what that broker's log
-        holds.
+        """Put the story together. `stored` maps each broker id to the result of reading that
+        broker's log.
         """
         self.place = place
         self.known = known
@@ -428,7 +428,7 @@ class Story:
 
     def _delivered(self, delivery: Delivery) -> Iterator[Step]:
         """Yield the steps from a fetch of one of our consumers to the `poll()` that returns the
-        record. If poll() returns it again, only this last step is told.
+        record. If poll() returns the record again, only this last step is yielded.
         """
         if delivery.is_first:
             if delivery.sent is not None:
@@ -513,7 +513,7 @@ class Story:
 
     def _commit(self, committed: Envelope, group: str, offset: int) -> Iterator[Step]:
         """Yield the steps of one commit: the consumer's request, the coordinator's append and its
-        replication, the commit, and what the consumer knows of it.
+        replication, the commit, and the consumer's response.
         """
         answer = self._beside(
             committed, ResponseSent, lambda e: e.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT)

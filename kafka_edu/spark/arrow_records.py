@@ -7,8 +7,8 @@ A record of format v2 is a chain of varints (see `kafka_edu.record.record`):
 
 All fields are read column by column (`kafka_edu.record.record_columns`).
 
-Keys and values are not copied one by one either. The positions where they begin and end form one
-ascending list of numbers. With this list, the whole buffer is a valid Arrow array of the elements
+Keys and values are also copied many at a time. The positions where they begin and end form one
+ascending list of numbers. This list makes the whole buffer a valid Arrow array with the elements
 key, gap, value, gap and so on. Arrow's `take` then copies every fourth element, for example all
 keys.
 
@@ -101,7 +101,7 @@ class _V2Batch(NamedTuple):
     base_offset: int
     base_timestamp: int
     append_timestamp: int | None
-    """With LogAppendTime, the leader's timestamp, which counts for all records of the batch. None
+    """With LogAppendTime, the leader's timestamp, which applies to all records of the batch. None
     with CreateTime.
     """
 
@@ -222,7 +222,7 @@ def _v2_batch(
 
 
 def _is_abort(entry: memoryview, attributes: int) -> bool:
-    """Return whether a control batch marks an abort. The key of its only record says so."""
+    """Return whether a control batch is an abort marker, from the key of its only record."""
     try:
         records: memoryview | bytes = entry[BATCH.size :]
         if codec := attributes & CODEC_BITS:
@@ -245,7 +245,9 @@ def _begins(buffer: bytes, at: int, end: int, count: int, found: list[int]) -> N
 
 
 def _varints(buffer: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
-    """Return the varint at each position, and the positions behind. Raises CorruptBatchError."""
+    """Return the varint at each position, and the position after each varint. Raises
+    CorruptBatchError.
+    """
     try:
         return varints(buffer, at)
     except InvalidRecordError as error:
@@ -348,8 +350,8 @@ def _legacy_columns(messages: list[memoryview], check_crcs: bool) -> _Columns:
     """Decode messages of formats v0 and v1, also those inside compressed sets.
 
     A set is a message whose value contains other messages. In v0 the inner messages have their own
-    offsets. In v1 the inner messages count from 0, and the set has the offset of its last message.
-    With LogAppendTime, the set's timestamp counts for all messages in it.
+    offsets. In v1 the inner offsets count from 0, and the set has the offset of its last message.
+    With LogAppendTime, the set's timestamp applies to all messages in it.
     """
     parts: list[bytes] = []
     rows: list[tuple[int, int, int, int, int, int, int]] = []

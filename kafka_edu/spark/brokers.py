@@ -78,7 +78,7 @@ class Refused(Exception):
 
 
 class Connection:
-    """One connection to a broker. At most one request waits for its answer."""
+    """One connection to a broker. It has at most one request in flight."""
 
     def __init__(self, host: str, port: int, options: ConnectionOptions, timeout_s: float) -> None:
         self._options = options

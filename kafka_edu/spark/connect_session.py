@@ -33,7 +33,7 @@ PACKAGES: Final = {
     "zstandard": "zstandard",
     "pandas": "pandas",
 }
-#: sc://HOST, sc://HOST:PORT, each also with parameters behind `/;`.
+#: sc://HOST or sc://HOST:PORT. Both may be followed by parameters after `/;`.
 _REMOTE: Final = re.compile(r"sc://(?P<host>[^:/;\s]+)(:(?P<port>\d+))?(/(;\S*)?)?")
 
 

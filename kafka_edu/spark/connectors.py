@@ -126,7 +126,7 @@ def start_session(
             _add(spark, connector)
             yield spark
     except SystemExit:
-        interrupted = True  # the JVM ends with this process; `stop` would wait
+        interrupted = True  # the JVM ends with this process, but `stop` would wait
         raise
     except BaseException as error:
         interrupted = is_ctrl_c(error)
@@ -139,11 +139,10 @@ def start_session(
 
 
 def _python_for_workers(master: str) -> str:
-    """Return the program that Spark is to start as Python. It is a prepared one if this process
-    starts a JVM of its own for a local master. The import of PySpark then runs while the JVM
-    starts.
+    """Return the program that Spark is to start as Python. If this process starts its own JVM for a
+    local master, return the program of a prepared Python. It imports PySpark while the JVM starts.
 
-    A JVM that was there before may have warm workers, which would not be used.
+    A JVM that already runs may have warm workers, which a prepared Python would leave unused.
     """
     python = sys.executable
     if not is_local(master) or os.environ["PYSPARK_PYTHON"] != python:
@@ -181,7 +180,7 @@ def _sigterm_like_ctrl_c() -> Iterator[None]:
     """
     before = signal.getsignal(signal.SIGTERM)
     if not callable(before) or threading.current_thread() is not threading.main_thread():
-        yield  # here SIGTERM ends the process at once, or is ignored
+        yield  # SIGTERM already ends the process at once, or is ignored
         return
     came: list[tuple[int, FrameType | None]] = []
 

@@ -1,8 +1,8 @@
 """Use the warm JVM of Spark's labs, which `driver_service` keeps. Start that service if needed.
 
 There is one service for each user of this machine, in the folder spark-driver of the user's state
-(`user_files.state_folder`). `borrow` never fails: if there is no warm JVM to be had, it returns the
-reason, and the caller starts a JVM of its own.
+(`user_files.state_folder`). `borrow` never fails: if no warm JVM is available, it returns the
+reason, and the caller starts its own JVM.
 """
 
 import fcntl
@@ -34,24 +34,26 @@ MODULE: Final = "kafka_edu.spark.driver_service"
 LENDING: Final = Allowance(processor_s=200.0, idle_s=60.0, clock_s=200.0)
 """The limits of the service when it starts a JVM for a user."""
 ANSWERING: Final = Allowance(processor_s=60.0, idle_s=20.0, clock_s=60.0)
-"""The limits of the service when it starts, or answers a question about itself."""
+"""The limits of the service when it starts, or reports its state."""
 LOOK_EVERY_S: Final = 0.25
 NOTICES: Final = " kafka_edu.spark.java_gateway: "
-"""The end of the words in a line of the service's log that stand before a notice."""
+"""In the service's log, the text directly before a notice in its line."""
 NOT_WANTED: Final = f"{IDLE} is 0"
 _PRIVATE: Final = ("KAFKA_EDU_LEARNER_", "PYTEST_")
-"""The judge's variables. A learner's job could read them in the JVM."""
+"""The beginnings of variables of the judge. The service does not get them, because a learner's job
+could read them in the JVM.
+"""
 _CODE: Final = ("driver_client", "driver_keeper", "driver_service", "java_gateway", "warm_jvm")
 """The modules that a service and its users must have in the same version."""
 _SETTINGS: Final = ("SPARK_", "PYSPARK_", "HADOOP_", "JAVA_", "JDK_", "_JAVA_")
-"""How the names of the variables begin that change what a JVM of Spark does."""
+"""The beginnings of variables that change the behaviour of Spark's JVM."""
 _ADDRESS: Final = "PYSPARK_GATEWAY_"
 _THREADS: Final = "PYSPARK_PIN_THREAD"
 """PySpark's setting for the kind of connection. Only the usual kind can be cleaned."""
 
 
-#: The services that this process has started. They may run longer than this process, and Python
-#: would warn about that if it dropped such an object.
+#: The services that this process has started. They may run longer than this process. The list keeps
+#: their objects, because Python would warn when such an object is deleted.
 _STARTED: Final[list["subprocess.Popen[bytes]"]] = []
 
 
@@ -64,16 +66,16 @@ class ServiceState(NamedTuple):
 
     pid: int
     began: int
-    """When the process began. Another process may have the same process id later."""
+    """The start time of the process. Another process may have the same process id later."""
     port: int
     token: str
     fingerprint: str
     user: int
-    """The process id of the user who has the JVM or waits for it. 0: nobody."""
+    """The process id of the user who has the JVM or waits for it. 0 if there is no user."""
 
 
 class Loan:
-    """The warm JVM, for one user. It ends with `close`, or with this process."""
+    """A loan of the warm JVM to one user. The loan ends with `close`, or with this process."""
 
     def __init__(
         self, connection: socket.socket, service: int, answer: Mapping[str, object]
@@ -87,13 +89,13 @@ class Loan:
             "PYSPARK_GATEWAY_PORT": str(answer["port"]),
             "PYSPARK_GATEWAY_SECRET": str(answer["secret"]),
         }
-        """The environment variables by which PySpark finds the JVM."""
+        """The environment variables with which PySpark finds the JVM."""
         self._log = Path(str(answer["log"]))
         self._read = int(str(answer["log_size"]))
 
     def notices(self) -> list[str]:
-        """Return the notices (`notices`) of the JVM's workers that have come since the last call.
-        The first call returns those that have come since the JVM was lent. The service logs them.
+        """Return the notices (`notices`) that the JVM's workers have given since the last call. The
+        first call returns those since the JVM was lent. They are read from the service's log.
         """
         try:
             with open(self._log, "rb") as log:
@@ -122,14 +124,16 @@ class Drivers:
     def __init__(self, folder: Path | None = None, idle_s: float | None = None) -> None:
         self.folder = folder if folder is not None else state_folder() / FOLDER
         self.problem = ""
-        """Why no JVM can be kept with the variable IDLE as it is; empty if it is right."""
+        """Why the value of the variable IDLE is wrong, so that no JVM can be kept. Empty if it is
+        right.
+        """
         try:
             self.idle_s = idle_of(os.environ.get(IDLE, "")) if idle_s is None else idle_s
         except ValueError as error:
             self.idle_s, self.problem = IDLE_S, str(error)
 
     def running(self) -> ServiceState | None:
-        """Return the state that the service has written; None if there is no such process."""
+        """Return the state that the service has written, or None if the service does not run."""
         try:
             state = ServiceState(**json.loads((self.folder / STATE).read_bytes()))
             os.kill(state.pid, 0)
@@ -161,18 +165,19 @@ class Drivers:
             return NoDriver(f"{type(error).__name__}: {error}")
 
     def status(self) -> Mapping[str, Any] | None:
-        """Return the state of the JVM as the service reports it; None if no service runs."""
+        """Return the JVM's state from the service, or None if no service runs."""
         return self._ask("status")
 
     def end(self) -> Mapping[str, Any] | None:
-        """End the service, and wait for its end. If somebody uses the JVM, it ends after that, and
-        the answer's `in_use` is true. Return None if no service runs.
+        """End the service, wait for its end, and return its answer. If a user has the JVM, do not
+        wait: the service ends later, when that user leaves, and `in_use` in the answer is true.
+        Return None if no service runs.
         """
         state, answer = self.running(), self._ask("end")
         if state is not None and answer is not None and not answer["in_use"]:
             limit = StartLimit([state.pid], ANSWERING)
             while (now := self.running()) is not None and now.pid == state.pid:
-                time.sleep(LOOK_EVERY_S / 10)  # it is not our child, so nothing reports its end
+                time.sleep(LOOK_EVERY_S / 10)  # not our child: nothing reports its end
                 if limit.is_over():
                     self._give_up(state)
         return answer
@@ -196,12 +201,12 @@ class Drivers:
             yield
 
     def _service(self) -> tuple[ServiceState, socket.socket]:
-        """Return a connection to the service, on which the JVM was asked for. A service of another
-        version or a dead one is replaced. Raises NoDriver and OSError.
+        """Request the JVM from the service, and return the service's state and the connection. If
+        the service is dead or has another version, start a new one. Raises NoDriver and OSError.
         """
         state = self.running()
         if state is not None and state.fingerprint != fingerprint():
-            self.end()  # its present user keeps it to the end
+            self.end()  # its present user keeps it until the user leaves
             state = None
         if state is not None:
             with suppress(OSError):
@@ -253,8 +258,8 @@ class Drivers:
     def _answer(
         self, connection: socket.socket, state: ServiceState, allowance: Allowance
     ) -> Mapping[str, Any]:
-        """Return the service's answer. A service that hangs is killed, so the next user gets
-        another one. Raises NoDriver, OSError and ValueError.
+        """Return the service's answer. If the service hangs, kill it, so that the next user gets a
+        new service. Raises NoDriver, OSError and ValueError.
         """
         limit = StartLimit([state.pid], allowance)
         said = b""
@@ -273,7 +278,9 @@ class Drivers:
         return answer
 
     def _give_up(self, state: ServiceState) -> None:
-        """Kill a service that hangs, and remove its state, unless another one has followed it."""
+        """Kill a service that hangs. Remove its state file, unless the file is a newer
+        service's.
+        """
         _kill(state.pid)
         file = self.folder / STATE
         with suppress(OSError, ValueError, LookupError):
@@ -286,7 +293,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _kill(pid: int) -> None:
-    """Kill the service, unless another program has its process id now."""
+    """Kill the service, unless its process id now belongs to another program."""
     shown = subprocess.run(
         ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
     ).stdout
@@ -296,8 +303,8 @@ def _kill(pid: int) -> None:
 
 
 def fingerprint() -> str:
-    """Return a short text that is the same for two processes only if one can use the JVM of the
-    other: with the same Python, PySpark, code, and settings of the JVM.
+    """Return a hash of the Python, PySpark, code and JVM settings of this process. Two processes
+    can use the same JVM only if their hashes are equal.
     """
     parts: Sequence[str] = (
         sys.executable,
@@ -309,7 +316,9 @@ def fingerprint() -> str:
 
 
 def _pyspark() -> tuple[str, str]:
-    """Return the version of PySpark and its place. PySpark on the PYTHONPATH has no version."""
+    """Return PySpark's version, and the path, time and size of its main file. PySpark on the
+    PYTHONPATH has no version.
+    """
     found = importlib.util.find_spec("pyspark")
     try:
         version = importlib.metadata.version("pyspark")
@@ -325,8 +334,8 @@ def _version(file: Path) -> str:
 
 
 def _settings() -> Mapping[str, str]:
-    """Return the variables with settings of Spark and Java. Those that this program sets by itself
-    (`connectors.set_environment`) have the value that they will have.
+    """Return the environment variables with settings of Spark and Java. For variables that this
+    program sets later (`connectors.set_environment`), return the later value.
     """
     ours = {
         "SPARK_LOCAL_IP": "127.0.0.1",

@@ -4,11 +4,11 @@
                       CLEANING ⇄ LENT
     STARTING, CLEANING, FREE, LENT → NONE
 
-One user at a time has the JVM. Before it is lent, and after it came back, it is cleaned
-(`warm_jvm`), so nothing of one job reaches the next. A JVM that cannot be cleaned is killed, and
-the next user gets another one. If a new JVM cannot be cleaned, another one could not either. So the
-user is refused then. This is the plain part: `driver_service` performs the effects that
-these methods return. Owned by the service's event loop.
+Only one user at a time has the JVM. It is cleaned before it is lent and after it comes back
+(`warm_jvm`), so nothing from one job reaches the next job. A JVM that cannot be cleaned is killed,
+and the next user gets a new one. If a JVM cannot be cleaned although it was never lent, the next
+JVM would have the same problem. So the user is refused. This module only decides: `driver_service`
+performs the effects that its methods return. Owned by the service's event loop.
 """
 
 import math
@@ -17,12 +17,12 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 IDLE: Final = "KAFKA_EDU_SPARK_IDLE_S"
-"""The environment variable with the idle time in seconds; 0 means that no JVM is kept."""
+"""The environment variable with the idle time in seconds. 0 means that no JVM is kept."""
 IDLE_S: Final = 600.0
 """After this many seconds without a user, the service ends."""
 MOST_LOANS: Final = 100
-"""A JVM that was lent this often is replaced. Spark never ends some of its threads: each
-SparkContext leaves 11 more in the JVM.
+"""After this number of loans, a JVM is replaced. Spark never ends some of its threads: each
+SparkContext leaves 11 threads in the JVM.
 """
 BUSY: Final = "another check uses it now"
 ENDING: Final = "it is about to end"
@@ -30,7 +30,7 @@ NOT_CLEAN: Final = "the new JVM could not be cleaned"
 
 
 def idle_of(text: str) -> float:
-    """Return the idle time that a value of IDLE gives. Raises ValueError, which says what to do."""
+    """Return the idle time that a value of IDLE gives. Raises ValueError with advice."""
     try:
         idle_s = float(text or IDLE_S)
     except ValueError:
@@ -82,7 +82,7 @@ class Lend(NamedTuple):
 
 
 class Refuse(NamedTuple):
-    """Give the JVM to nobody: this user needs one of its own."""
+    """Refuse the JVM to this user, who must then start another one."""
 
     user: int
     why: str
@@ -96,7 +96,7 @@ Effect = Start | Clean | Kill | Lend | Refuse | End
 
 
 class DriverKeeper:
-    """Owns the state of the JVM, and knows who uses it and who waits for it."""
+    """Owns the state of the JVM, with its present user and the user who waits for it."""
 
     def __init__(self, now_s: float, idle_s: float = IDLE_S) -> None:
         self.state = State.NONE
@@ -120,8 +120,8 @@ class DriverKeeper:
         return user in (self._user, self._waiting)
 
     def ask(self, user: int, now_s: float, idle_s: float | None = None) -> list[Effect]:
-        """Handle a user who wants the JVM. At most one user waits. `idle_s` is the idle time from
-        now on, if the user gives one.
+        """Handle a user who wants the JVM. At most one user can wait. If `idle_s` is given, it is
+        the idle time from now on.
         """
         self._used_at_s = now_s
         if idle_s is not None:
@@ -139,7 +139,7 @@ class DriverKeeper:
         return []
 
     def leave(self, user: int, now_s: float) -> list[Effect]:
-        """Handle a user who has closed the connection. The user may also have got no JVM."""
+        """Handle a user who has closed the connection, with or without a JVM."""
         self._used_at_s = now_s
         if user == self._waiting:
             self._waiting = None
@@ -164,8 +164,8 @@ class DriverKeeper:
         return [] if waiting is None else [Refuse(waiting, why)]
 
     def cleaned(self, done: bool, now_s: float) -> list[Effect]:
-        """Handle the end of a cleaning. If it was not done, the JVM is replaced. But if it was
-        never lent, the same would happen to the next one, and there would be no end.
+        """Handle the end of a cleaning. If the cleaning failed, replace the JVM. But if the JVM was
+        never lent, refuse the user: a new JVM would fail in the same way again and again.
         """
         if not done and self.loans == 0:
             return [Kill(), *self.failed(NOT_CLEAN)]
@@ -181,22 +181,23 @@ class DriverKeeper:
         return [Lend(self._user)]
 
     def ended(self) -> list[Effect]:
-        """Handle a JVM that has ended by itself, or that a job has ended. Its user notices by
-        itself. While it starts or is cleaned, `failed` and `cleaned` handle its end.
+        """Handle a JVM that has ended by itself, or that a job has ended. Its user notices this
+        without a message. If the JVM ends while it starts or is cleaned, `failed` and `cleaned`
+        handle this.
         """
         if self.state in (State.FREE, State.LENT):
             self._enter(State.NONE)
         return []
 
     def end(self) -> list[Effect]:
-        """Handle the wish to end the service. If a user has the JVM, it ends when the user
-        leaves.
+        """Handle a request to end the service. If a user has the JVM or waits for it, the service
+        ends when that user leaves.
         """
         self._ending = True
         return [] if self.in_use else [End()]
 
     def tick(self, now_s: float) -> list[Effect]:
-        """End the service if nobody has used it for a long time."""
+        """End the service if it had no user for the idle time."""
         idle = not self.in_use and self.state in (State.NONE, State.FREE)
         return [End()] if idle and now_s - self._used_at_s >= self.idle_s else []
 
@@ -211,7 +212,7 @@ class DriverKeeper:
         return [Clean()]
 
     def _replace(self) -> list[Effect]:
-        """Kill the JVM. Start another one only if somebody waits for it."""
+        """Kill the JVM. Start another one only if a user waits for it."""
         self._enter(State.NONE)
         return [Kill(), *([] if self._waiting is None else self._start())]
 

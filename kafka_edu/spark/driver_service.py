@@ -5,12 +5,12 @@ the service's port on the loopback interface, and sends one line of JSON:
 
     {"token": …, "ask": "lend", "idle_s": 600, "pid": 77}    the JVM's address, or why there is none
     {"token": …, "ask": "status"}                            the JVM's state
-    {"token": …, "ask": "end"}                   the service ends, at once or when its user leaves
+    {"token": …, "ask": "end"}                   the service ends now, or when its user leaves
 
-The answer to "lend" also has the path of the service's log, and its size at that moment: the
-notices of the JVM's workers come there. Each answer is a line of JSON. The user has the JVM until
-the connection closes, however the user's process ends. The port, the token and the user's process
-id are in FOLDER/state.json, which only its owner can read.
+The answer to "lend" also has the path of the service's log, and the log's size at that moment. The
+notices of the JVM's workers are written to this log. Each answer is a line of JSON. The user has
+the JVM until the connection closes, also if the user's process is killed. The port, the token and
+the user's process id are in FOLDER/state.json, which only its owner can read.
 
 The service and its JVM end after IDLE_S without a user. If the service is killed, its JVM ends too,
 because it reads a pipe of the service.
@@ -50,8 +50,8 @@ STATE: Final = "state.json"
 LOG: Final = "log"
 LOG_FORMAT: Final = "%(asctime)s %(name)s: %(message)s"
 JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options for the JVM. For jobs as short as those of the labs, its fast compiler saves a third of
-the processor time.
+"""Options for the JVM. With the fast compiler only, short jobs such as those of the labs need a
+third less processor time.
 """
 TICK_S: Final = 1.0
 LOOK_EVERY_S: Final = 0.25
@@ -59,7 +59,7 @@ _log = logging.getLogger(__name__)
 
 
 class Limit(Protocol):
-    """Says whether a cleaning has taken too long."""
+    """Decides whether a cleaning has taken too long."""
 
     def is_over(self) -> bool: ...
 
@@ -94,7 +94,7 @@ class DriverService:
         self._log = log
         self._note: Callable[[int], None] = lambda _: None
         self._noted: int | None = None
-        """The number of the user whose process id was noted."""
+        """The number of the user whose process id is in the state file."""
         self._jvm: Jvm | None = None
         self._numbers = itertools.count()
         self._answers: dict[int, asyncio.Future[Mapping[str, object]]] = {}
@@ -103,8 +103,8 @@ class DriverService:
         self.over = asyncio.Event()
 
     async def run(self, note: Callable[[int, int], None]) -> None:
-        """Serve users until the service ends. `note` is called with the port and with the process
-        id of the user, at the beginning and at each change. The user 0 is none.
+        """Serve users until the service ends. `note` is called with the port and the user's process
+        id, at the beginning and at each change. The process id is 0 if there is no user.
         """
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self._note = partial(note, server.sockets[0].getsockname()[1])
@@ -118,7 +118,7 @@ class DriverService:
             await asyncio.to_thread(self._jvm.kill)
 
     def end(self) -> None:
-        """End the service at once, although it may have a user."""
+        """End the service at once, even if it has a user."""
         self.over.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -151,7 +151,7 @@ class DriverService:
     ) -> None:
         user = next(self._numbers)
         answer = self._answers[user] = asyncio.get_running_loop().create_future()
-        gone = asyncio.ensure_future(reader.read())  # a user says nothing more, and then leaves
+        gone = asyncio.ensure_future(reader.read())  # ends when the user leaves
         try:
             self._perform(self._keeper.ask(user, time.monotonic(), idle_s))
             if self._keeper.is_user(user):
@@ -254,18 +254,19 @@ class DriverService:
         while not (await asyncio.wait([cleaning], timeout=LOOK_EVERY_S))[0]:
             if limit.is_over():
                 _log.warning("the JVM could not be cleaned in time")
-                await asyncio.to_thread(jvm.kill)  # so the cleaning ends, with an error
+                await asyncio.to_thread(jvm.kill)  # this ends the cleaning, with an error
         error = cleaning.exception()
         if error is not None:
             _log.warning("the JVM is not clean: %s", str(error).partition("\n")[0])
-        # It may have ended just after it was cleaned. `_watch` leaves that to this method.
+        # The JVM may have ended just after it was cleaned. `_watch` leaves this case to this
+        # method.
         done = error is None and jvm is not self._dead
         self._perform(self._keeper.cleaned(done, time.monotonic()))
 
 
 def idle_s_in(question: Mapping[str, Any]) -> float | None:
-    """Return the idle time in a question; None if it gives none. Raises ValueError if it is not a
-    number, and TypeError.
+    """Return the idle time in a request, or None if there is none. Raises ValueError or TypeError
+    if it is not a number.
     """
     if question.get("idle_s") is None:
         return None
@@ -281,7 +282,7 @@ async def _say(writer: asyncio.StreamWriter, answer: Mapping[str, object]) -> No
 
 
 async def serve(folder: Path, idle_s: float, fingerprint: str) -> None:
-    """Run the service until it ends. Its state file is there while it can be reached."""
+    """Run the service until it ends. Its state file exists as long as it can be reached."""
     from kafka_edu.spark.warm_jvm import start_warm_jvm
 
     token = secrets.token_hex(16)
@@ -313,8 +314,8 @@ async def serve(folder: Path, idle_s: float, fingerprint: str) -> None:
 
 
 async def serve_and_exit(folder: Path, idle_s: float, fingerprint: str) -> None:
-    """Run the service, and end this process. asyncio would first wait for a thread that starts a
-    JVM. That JVM ends with this process.
+    """Run the service, and then end this process without waiting for a thread that may be starting
+    a JVM. asyncio would wait for it. The JVM ends with this process.
     """
     await serve(folder, idle_s, fingerprint)
     logging.shutdown()

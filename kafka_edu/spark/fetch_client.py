@@ -38,8 +38,8 @@ from kafka_edu.spark.source_errors import ClusterError, DataLossError
 from kafka_edu.spark.source_options import ConsumerOptions, Topics
 from kafka_edu.spark.source_planning import OffsetRange, data_loss, loss_notice
 
-#: How often a broker must answer that it has no batch up to the wanted end, before the client
-#: accepts this.
+#: A broker must answer this many times that it has no batch up to the wanted end, before the client
+#: accepts this answer.
 EMPTY_ANSWERS: Final = 3
 #: After this many answers in a row without the topic, it counts as deleted. A single answer is not
 #: enough, because the topic may be missing for a moment while a broker starts.
@@ -305,12 +305,12 @@ class FetchClient:
                 )
                 yield Fetched(view, aborted, begun)
         finally:
-            if fetching is not None:  # else its answer would be read as the next one
+            if fetching is not None:  # its answer must not be read as a later one
                 self._brokers.drop(fetching)
 
     def _find_topic(self, wanted: OffsetRange) -> tuple[bool, bool]:
         """Look up the leader of the partition. Return whether the partition exists, and whether its
-        topic is a newer one than the topic for which the query was planned.
+        topic was deleted and created again after the query was planned.
         """
         exists = created_again = False
         for topic in self._brokers.metadata([wanted.topic]).topics:
@@ -371,9 +371,7 @@ class FetchClient:
         raise ProtocolError(f"the answer to a fetch lacks {tp}")
 
     def _inside(self, tp: TopicPartition, position: int, end: int, fail: bool) -> int:
-        """Return the offset at which to continue, after `position` was found to be outside of the
-        log.
-        """
+        """Return the offset at which to continue, because `position` is outside of the log."""
         first, last = self.earliest([tp])[tp], self.latest([tp])[tp]
         if first <= position < last:
             return position  # the log has changed in between

@@ -178,12 +178,12 @@ class JavaProcess(NamedTuple):
 
     process: "subprocess.Popen[bytes]"
     pipe: int
-    """Our end of the JVM's standard input. The JVM ends when it is closed."""
+    """Our end of the JVM's standard input. The JVM ends when this end is closed."""
     port: int
     secret: str
 
     def end(self) -> None:
-        """Close the JVM's standard input, and wait until it has ended."""
+        """Close the JVM's standard input, and wait until the JVM has ended."""
         os.close(self.pipe)
         try:
             self.process.wait(STOP_TIMEOUT_S)
@@ -198,9 +198,9 @@ def start_java_process(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
     With `with_home`, SPARK_HOME is set. Then the JVM gives PySpark to its Python workers as a zip,
     and they compile it at each start. This takes 0.95 s of processor time, instead of 0.3 s with
     the installed package. So SPARK_HOME is set only if it is needed: a local master does not need
-    it, and the executors of a standalone cluster have the home of their worker. `jars` are added
-    for all classes of the driver, and for the executors. Raises SparkStartError if the JVM does not
-    start.
+    it, and the executors of a standalone cluster use the SPARK_HOME of their worker. `jars` are
+    added for all classes of the driver, and for the executors. Raises SparkStartError if the JVM
+    does not start.
     """
     spark_home = find_spark_home()
     try:
@@ -245,7 +245,7 @@ def start_java_process(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
                         f"Spark's JVM ({java.program}) did not start: {last_words(output.so_far())}"
                     )
                 time.sleep(0.02)
-        except BaseException:  # also after Ctrl-C: else the JVM would continue without this process
+        except BaseException:  # also after Ctrl-C: the JVM must not outlive this process
             process.kill()
             process.wait()
             os.close(ours)

@@ -1,7 +1,7 @@
 """Write a generated web log to a topic, and count its records.
 
-The lines are written by confluent-kafka, because a log of millions of lines must be there soon:
-librdkafka is C and writes several times as many lines a second as our producer.
+The lines are written with confluent-kafka, because logs can have millions of lines. Its library
+librdkafka is written in C, and writes several times as many lines a second as our producer.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ def require_brokers(bootstrap_servers: str) -> None:
 
 
 def brokers_up(bootstrap_servers: str) -> int:
-    """Return the number of brokers in the cluster. Raises TopicNotFilled if none answers."""
+    """Return the number of brokers in the cluster. Raises TopicNotFilled if no broker answers."""
     try:
         parse_addresses(bootstrap_servers)
     except BootstrapAddressError as error:

@@ -73,8 +73,8 @@ SESSIONS: Final = "sessions"
 WINDOWS_TOPIC: Final = "windows-topic"
 LINES_TOPIC: Final = "lines-topic"
 DOUBLES_TOPIC: Final = "doubles-topic"
-#: The output for a second copy of the lines, which is written with mode("append"), so at least
-#: once.
+#: The output for a second copy of the lines. It is written with mode("append"), and therefore at
+#: least once.
 APPENDED: Final = "lines-appended"
 _LOOK_EVERY_S: Final = 0.1
 

@@ -1,10 +1,10 @@
-"""Stand for a Python that Spark starts: `prepared_client.py SOCKET -m MODULE ARGUMENT …`.
+"""The program that Spark starts as Python: `prepared_client.py SOCKET -m MODULE ARGUMENT …`.
 
-It hands its arguments, its environment and its standard streams to the prepared process that
-listens on SOCKET (`prepared_python`), and ends when the child of that process has ended. For other
-arguments, or if no process listens, it becomes a plain Python.
+It sends its arguments, its environment and its standard streams to the prepared process that
+listens on SOCKET (`prepared_python`). That process forks a child, and this program ends when the
+child has ended. For other arguments, or if no process listens, this program becomes a plain Python.
 
-It runs without site-packages, and imports only what it needs, because Spark waits for it.
+The program runs without site-packages, and imports only what it needs, because Spark waits for it.
 """
 
 import json
@@ -35,7 +35,7 @@ def hand_over(address: str, arguments: Sequence[str]) -> int:
 
 
 def receive_head(connection: socket.socket) -> tuple[int, list[int]]:
-    """Return the size of the data that follow, and the standard streams. `hand_over` sends them.
+    """Return the size of the data that follow, and the standard streams that `hand_over` sends.
 
     Raises EOFError if the other end has gone.
     """
@@ -46,7 +46,7 @@ def receive_head(connection: socket.socket) -> tuple[int, list[int]]:
 
 
 def main(address: str, *arguments: str) -> None:
-    """Hand over what the prepared process can do. Become a plain Python for everything else."""
+    """Hand over to the prepared process, if it can do the work. If not, become a plain Python."""
     if arguments[:1] == ("-m",):
         try:
             code = hand_over(address, arguments[1:])

@@ -1,8 +1,9 @@
 """Start the Python processes of a local Spark by fork, from a process that has imported PySpark.
 
 Spark starts a Python process for the source of each stream, and one for each kind of Python worker.
-Each imports PySpark, numpy and pyarrow first. This takes 0.2 s of processor time on a free core,
-and seconds on a busy machine, where a process that is too late fails its query (`query_start`).
+Each process first imports PySpark, numpy and pyarrow. This takes 0.2 s of processor time on a free
+core, and seconds on a busy machine. There a query fails if its process starts too late
+(`query_start`).
 
 So a local session starts one *prepared* process next to its JVM. The process imports these modules
 once, and waits:
@@ -13,8 +14,8 @@ once, and waits:
 The child gets the arguments, the environment, the folder and the standard streams of the program
 that the JVM has started. If the prepared process has ended, that program becomes a plain Python.
 
-The prepared process ends when its standard input closes, so always with the process that started
-it.
+The prepared process ends when its standard input closes. So it always ends with the process that
+started it.
 """
 
 import atexit
@@ -38,7 +39,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.spark import prepared_client
 
-#: What the workers of our source import, and what Spark's own modules for workers import.
+#: The modules that the workers of our source import, and that Spark's own worker modules import.
 MODULES: Final = (
     "pyspark.daemon",
     "pyspark.worker",
@@ -68,8 +69,8 @@ class Prepared(NamedTuple):
 
 
 def prepared_python() -> str:
-    """Return the path of the program that takes the place of Python. The first call starts the
-    prepared process, which imports its modules while this process goes on.
+    """Return the path of the program that Spark must start instead of Python. The first call starts
+    the prepared process, which imports its modules while this process continues.
 
     Returns this Python itself if the process cannot be started.
     """
@@ -132,7 +133,7 @@ def serve(listener: socket.socket, modules: Sequence[str] = MODULES) -> None:
 
 
 def become(connection: socket.socket) -> NoReturn:
-    """Read from the connection what to run, and run it as the main module of this process.
+    """Read a module's name from the connection, and run it as the main module of this process.
 
     At the end, send the exit code. The program at the other end waits for it.
     """

@@ -1,8 +1,8 @@
 """A blocking Kafka producer for Spark's workers: metadata, producer ids, coordinators, records.
 
-The next record batch of a partition is sent only after all replicas in sync have acknowledged the
-one before (acks=all). Every producer is idempotent. If an answer is lost, the batch is sent again
-with the same sequence number, and the broker keeps only one copy (KIP-98).
+The next record batch of a partition is sent only after all in-sync replicas have acknowledged the
+batch before it (acks=all). Every producer is idempotent. If an answer is lost, the batch is sent
+again with the same sequence number, and the broker keeps only one copy (KIP-98).
 
 The module needs only the standard library, numpy and pyarrow. `slot_transaction` adds transactions
 to it.
@@ -203,7 +203,9 @@ class RecordWriter:
         self._sent: dict[TopicPartition, _Waiting] = {}
 
     def append(self, tp: TopicPartition, rows: Rows) -> None:
-        """Queue rows for a partition. The caller must call `flush` before too many rows wait."""
+        """Queue rows for a partition. The caller must call `flush` before too many rows are
+        queued.
+        """
         options = self._client.options
         if (largest := int(rows.sizes().max(initial=0))) > options.max_request_size:
             raise SinkDataError(
@@ -273,7 +275,7 @@ class RecordWriter:
                         elif error is not Errors.MESSAGE_TOO_LARGE:
                             reason = f"{tp}: {error.name}. {error.message}"
         finally:
-            for address in waiting:  # else their answers would be read as later ones
+            for address in waiting:  # their answers must not be read as later ones
                 brokers.drop(address)
         return done, reason
 

@@ -10,8 +10,9 @@ need longer, and its query fails. So `start_queries` works in two steps:
    four processes at once may be just what made the machine too slow.
 
 There is no fixed number of attempts. `start_queries` goes on as long as it sees progress. It gives
-up if, since the last query began to run, this program and its child processes have used much
-processor time, or have done nothing for a long time although they could have run (`start_limit`).
+up in two cases, counted from the moment when the last query began to run. Either this program and
+its child processes have used much processor time. Or they have done nothing for a long time
+although they could have run (`start_limit`).
 
 All commands start their queries here.
 """
@@ -65,7 +66,7 @@ def start_queries(
 ) -> "dict[str, StreamingQuery]":
     """Start a query for each writer, and return the queries by name when all of them run.
 
-    A query that has already ended without an error counts as one that runs. `show` is called before
+    A query that has already ended without an error counts as running. `show` is called before
     each start, and then about ten times a second. `new_limit` makes the limit for the time until
     the next query runs. `wait` waits for some seconds.
 
@@ -73,7 +74,7 @@ def start_queries(
     """
     names = tuple(writers)
     found: dict[str, StreamingQuery] = {}
-    slow: list[str] = []  # they are started again when no other query is starting
+    slow: list[str] = []  # started again when no other query is starting
     limit, is_over, again = new_limit(), False, 0
     try:
         for name in names:

@@ -27,7 +27,7 @@ from kafka_edu.spark.crc32c import crc32c
 from kafka_edu.spark.record_codecs import compress
 
 _CRC: Final = struct.Struct(">I")
-#: Positions in a batch: where the checksum is, and where the bytes begin over which it is computed.
+#: Positions in a batch: of the checksum, and of the first byte that the checksum covers.
 _CRC_AT, _CHECKED_FROM = 17, 21
 #: An upper limit, in bytes, for the varints and attributes of one record.
 RECORD_OVERHEAD: Final = 32

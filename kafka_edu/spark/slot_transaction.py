@@ -15,8 +15,8 @@ partitions. So the batch's number is stored for the first partition to which the
 batch. If several partitions have a number, the highest one counts.
 
 Together with this number, the transaction stores a text with the run and the number of the task. If
-a task finds that another task of the same run has committed its slot, two tasks have had rows of
-one slot. This is an error.
+a task finds that another task of the same run has committed the slot, this is an error: two tasks
+had rows of one slot.
 """
 
 from collections.abc import Iterable

@@ -154,8 +154,8 @@ def resolve(
     """Return an offset for each partition in `latest`. The offset may still be outside of the log.
 
     If the position is a time, `found_by_time` has the brokers' answers: for each partition an
-    offset, or None if no record is so late. For None, the end is used if `time_without_record` is
-    LATEST. If it is None, SourceOptionError is raised.
+    offset, or None if no record has this time or a later one. For None, `time_without_record`
+    decides: with LATEST, the end of the partition is used. Without it, SourceOptionError is raised.
     """
     if position is Bound.EARLIEST:
         return dict(earliest)
@@ -225,8 +225,8 @@ def rate_limit(
     """Return an end for each partition, so that about `most` offsets are read in total. Each
     partition gets a share in proportion to its waiting offsets.
 
-    A partition with waiting offsets gets at least one, so that a small partition is read beside a
-    large one. Example: if 1000 and 10 offsets wait and `most` is 100, the shares are 99 and 1.
+    A partition with waiting offsets gets at least one, so that small partitions are read too.
+    Example: if 1000 and 10 offsets wait and `most` is 100, the shares are 99 and 1.
     """
     waiting = {tp: max(end - start[tp], 0) for tp, end in latest.items()}
     total = sum(waiting.values())

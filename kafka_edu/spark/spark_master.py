@@ -45,7 +45,7 @@ def is_on_loopback(master: str) -> bool:
 
 def check_master(master: str, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
     """Check that the master's name has a valid form. For a standalone master, also check that one
-    of its servers answers.
+    of its addresses answers.
 
     Raises MasterError if not, or if it is the address of a Spark Connect server.
     """

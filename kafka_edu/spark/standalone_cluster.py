@@ -177,8 +177,8 @@ class StandaloneCluster:
         return found
 
     def kill_executor(self) -> Executor:
-        """Kill an executor with SIGKILL and return it. At least one executor must run. Its Python
-        workers end after it.
+        """Kill an executor with SIGKILL and return it. At least one executor must run. The
+        executor's Python workers end after it.
         """
         executor = self.executors()[0]
         _kill(executor.pid)

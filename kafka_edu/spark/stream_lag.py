@@ -2,10 +2,11 @@
 micro-batch.
 
 The official connector reports avgOffsetsBehindLatest, maxOffsetsBehindLatest and
-minOffsetsBehindLatest in the `metrics` of a source. A Python data source cannot: Spark 4.2 takes
-metrics only from a Java class that implements ReportsSourceMetrics (Spark: ProgressContext). Its
-own class that runs a Python source, PythonMicroBatchStream, does not implement it, and asks the
-Python process for offsets and partitions only. So Spark leaves `metrics` empty.
+minOffsetsBehindLatest in the `metrics` of a source. A Python data source cannot report them: Spark
+4.2 takes metrics only from a Java class that implements ReportsSourceMetrics (Spark:
+ProgressContext). Spark runs a Python source with its class PythonMicroBatchStream, which does not
+implement this interface. It requests only offsets and partitions from the Python process. So Spark
+leaves `metrics` empty.
 
 But both connectors report `endOffset` and `latestOffset`, and the difference of the two is the lag.
 `with_metrics` fills in the metrics from it.

@@ -2,11 +2,11 @@
 
 A user is a Python process that attaches to the JVM by PYSPARK_GATEWAY_PORT and
 PYSPARK_GATEWAY_SECRET, and makes a SparkContext in it. The process is usually killed at its end, so
-its SparkContext is left in the JVM. `clean` stops it, from a connection of our own. It also sets
-back all that a job can change in a JVM for later jobs: Java's system properties (from which a new
-SparkConf gets its settings), the time zone, the language, and the file systems that Hadoop keeps
-open. A setting of a session or of a SparkContext ends with that SparkContext. The Python workers of
-the JVM run in a folder of their own, and `clean` empties it.
+its SparkContext is left in the JVM. `clean` stops this SparkContext, over its own connection. It
+also resets everything that a job can change in a JVM for later jobs: Java's system properties (from
+which a new SparkConf gets its settings), the time zone, the language, and the file systems that
+Hadoop keeps open. Settings of a session or a SparkContext need no reset, because they end with the
+SparkContext. The Python workers of the JVM run in a separate folder, and `clean` empties it.
 
 The JVM's compiled code stays, and this is what makes the next job fast.
 """
@@ -27,41 +27,42 @@ CLEANING: Final = Allowance(processor_s=60.0, idle_s=15.0, clock_s=60.0)
 """The limits of one cleaning. A quiet machine needs 0.3 s."""
 LOOK_EVERY_S: Final = 0.02
 LOADED_ONCE: Final = "spark.kafka.producer.cache.timeout"
-"""A setting that Spark's own connector for Kafka declares when its classes are loaded. Each
-SparkContext loads the jars of its job again, and Spark refuses to declare a setting twice.
+"""A setting that Spark's own Kafka connector declares when its classes are loaded. Each
+SparkContext loads the jars of its job again. A second declaration of the same setting would be an
+error in Spark.
 """
 WORK: Final = "work"
-"""The folder in which the JVM and its Python workers run. It holds nothing of the service."""
+"""The folder in which the JVM and its Python workers run. It has no files of the service."""
 
 
 class JavaDefaults:
     """The settings of a whole JVM: its system properties, its time zone and its language."""
 
     def __init__(self, jvm: Any) -> None:
-        """Remember them. `jvm` is py4j's view of the JVM, which has no types."""
+        """Remember the present settings. `jvm` is py4j's view of the JVM, which has no types."""
         self._java = jvm.java
         self._properties = self._java.lang.System.getProperties().clone()
         self._time_zone = self._java.util.TimeZone.getDefault()
         self._locale = self._java.util.Locale.getDefault()
 
     def restore(self) -> None:
-        """Set them as they were."""
+        """Restore the remembered settings."""
         self._java.lang.System.setProperties(self._properties.clone())
         self._java.util.TimeZone.setDefault(self._time_zone)
         self._java.util.Locale.setDefault(self._locale)
 
 
 class UsedUpError(Exception):
-    """The JVM holds something that a later job could not bear, and that cannot be removed."""
+    """Something in the JVM cannot be removed, and a later job would fail because of it."""
 
 
 class WarmJvm:
-    """A running JVM, with a connection of our own to it."""
+    """A running JVM, with this process's own connection to it."""
 
     def __init__(self, started: JavaProcess, gateway: Any, work: Path) -> None:
-        """`gateway` is py4j's JavaGateway, which has no types. It must not use its memory
-        management: `clean` removes all that is not needed. `work` is the folder in which the JVM
-        runs.
+        """`gateway` is py4j's JavaGateway, which has no types. Its memory management must be off,
+        because `clean` removes all objects that are not needed. `work` is the folder in which the
+        JVM runs.
         """
         self.address = started
         self._gateway = gateway
@@ -76,12 +77,13 @@ class WarmJvm:
         return self.address.process.pid
 
     def clean(self) -> None:
-        """Stop what a user has left in the JVM, and set back what it has changed.
+        """Stop everything that a user has left in the JVM, and reset everything that the user has
+        changed.
 
-        Raises UsedUpError if a job has loaded Spark's own connector for Kafka: a second job with it
-        would fail in this JVM. Raises py4j's errors if the JVM has ended or ends meanwhile, and
-        OSError if its folder cannot be emptied. It may also wait for ever, if the JVM hangs: then
-        the caller ends the JVM.
+        Raises UsedUpError if a job has loaded Spark's own connector for Kafka: a second job with
+        this connector would fail in this JVM. Raises py4j's errors if the JVM has ended or ends
+        now, and OSError if its folder cannot be emptied. If the JVM hangs, this method waits for
+        ever, and the caller must end the JVM.
         """
         self._stop_context()
         while self._connections().size() > 1:  # a user's thread may be making a SparkContext
@@ -110,8 +112,8 @@ class WarmJvm:
         return field.get(server)
 
     def _bindings(self) -> Any:
-        """Return Java's map of the objects that Python processes refer to. Those of a killed
-        process would stay for ever.
+        """Return Java's map of the objects that Python processes refer to. Objects of a killed
+        process would stay in it for ever.
         """
         return self._gateway.java_gateway_server.getGateway().getBindings()
 
@@ -138,8 +140,8 @@ class WarmJvm:
 
 
 def empty(folder: Path) -> None:
-    """Remove what is in the current folder of this process, which must be `folder`. Raises OSError
-    if a job has moved or deleted that folder, because the JVM cannot run in it any more.
+    """Remove everything in the current folder of this process, which must be `folder`. Raises
+    OSError if a job has moved or deleted that folder, because the JVM cannot run in it any more.
     """
     if not os.path.samefile(folder, "."):
         raise FileNotFoundError(f"{folder} is not the folder any more in which the JVM runs")
@@ -149,8 +151,8 @@ def empty(folder: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder with all in it, also if its owner may not read it now. Raises
-    OSError.
+    """Remove a file, or a folder with its content, even if the owner has no right to read it now.
+    Raises OSError.
     """
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
@@ -164,8 +166,8 @@ def remove(path: Path) -> None:
 
 
 def start_warm_jvm(folder: Path) -> WarmJvm:
-    """Start a JVM, and connect to it. Relative paths in it are below `folder`/work, which is made
-    again for each JVM, unless a job sets the property user.dir.
+    """Start a JVM, and connect to it. The JVM runs in `folder`/work, which is created again for
+    each JVM. Relative paths are below it, unless a job sets the property user.dir.
 
     Raises SparkStartError if the JVM does not start, and OSError.
     """

@@ -1,3 +1,3 @@
-"""Everything for tracing: typed events, the tracer that takes them where state changes, the sinks
-that get them, and the reader that joins the events of several processes.
+"""Everything for tracing: typed events, the tracer that collects them, the sinks that store or send
+them, and the reader that joins the events of several processes.
 """

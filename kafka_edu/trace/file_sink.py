@@ -1,11 +1,11 @@
 """Write events to a file, with keyframes (snapshots in between), so that a reader can begin in the
 middle (spec M5).
 
-A broker under full load makes 150,000 hops a second. Writing all of them would take as much of its
+A broker under full load makes 150,000 hops a second. Writing them all would take the broker as much
 time as the requests themselves. Therefore a file has a budget of events for each tenth of a second.
 If more come, only events of level `state` are recorded for the rest of that tenth, and HopsLeftOut
-says so. During this time the tracer does not even make the hops, which saves the time. As long as
-the budget is not used up, nothing is left out.
+says so. During this time the tracer does not even create the events of hops, which saves most of
+the time. As long as the budget is not used up, nothing is left out.
 """
 
 import io
@@ -20,9 +20,9 @@ from kafka_edu.trace.wire_format import encode, encode_header
 
 KEYFRAME_EVERY_MS: Final = 10_000
 HOPS_AT_ONCE: Final = 256
-"""The number of events that are gathered and written together, which costs less time. If the
-process is killed, up to this many hops, or those of a tenth of a second, are lost. If the file has
-level `state`, its facts are written one by one.
+"""The number of events that are collected and then written together, to save time. If the process
+is killed, the collected hops are lost: at most this many, from at most a tenth of a second. If the
+file has level `state`, its facts are written one by one.
 """
 
 

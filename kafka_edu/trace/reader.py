@@ -308,7 +308,7 @@ class History:
         if isinstance(event, Gap):
             return  # not a change; its number is that of the fact before
         if self._by_number.get(self.ident(envelope)) is envelope:
-            return  # already added: a recording was wound back
+            return  # already added: the user has wound a recording back
         self.events.append(envelope)
         ident = self._enter(envelope)
         self._by_number[ident] = envelope
@@ -705,8 +705,8 @@ class History:
             yield Link(LinkKind.PROCESS, key, ended, lost)
 
     def _dies_with(self, lost: Envelope, session: int, owner: _Owner, ended: Envelope) -> bool:
-        """Return whether a session lost its connection because its process ended, and not earlier
-        for another reason.
+        """Return whether a session lost its connection because its process ended, and not for
+        another reason before that.
 
         It was the session's last connection, and the process emitted nothing afterwards. If a user
         had requested the end, the request came before the loss. (The supervisor may notice the end

@@ -35,8 +35,8 @@ T = TypeVar("T")
 LEVELS: Final = tuple(Level)
 RANKS: Final = {level: rank for rank, level in enumerate(LEVELS)}
 FACTS_REMEMBERED: Final = 1 << 20
-"""For this many facts the tracer remembers the level, with one byte for each: 1 MiB. It does so
-only after its sinks have wanted different levels.
+"""The tracer remembers the levels of this many recent facts, with one byte for each: 1 MiB. It
+begins to do so when its sinks first want different levels.
 """
 
 
@@ -174,8 +174,8 @@ class Tracer:
         self._remove_failed([(each, error) for each in self._attached if each.sink is sink])
 
     def _remove_failed(self, failures: list[tuple[_Attached, Exception]]) -> None:
-        """Remove all failed sinks first, and then report them. Otherwise the report about one would
-        be sent to the others, which have failed too.
+        """Remove all failed sinks first, and then report them. Otherwise the report about one
+        failed sink would be sent to the other failed ones.
         """
         for attached, _ in failures:
             self.remove_sink(attached.sink)

@@ -92,9 +92,9 @@ def _machine(
 ) -> graphviz.Digraph:
     """Draw a state machine, with the states that the object `of` has gone through.
 
-    If it has not changed, only its present state is marked. The table of states comes from the
-    brokers' events. `told` returns what an event reports of the object: a change, its present
-    state, or None. It may add the names of all such objects to `known`.
+    If the object has not changed, only its present state is marked. The table of states comes from
+    the brokers' events. `told` returns what an event reports about the object: a change, the
+    present state, or None. `told` may add the names of all such objects to `known`.
     """
     begin = past.begin.events if past.begin else 0
     way: list[str] = []

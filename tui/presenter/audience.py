@@ -7,7 +7,7 @@ from kafka_edu.instruments.presenter.presentation import Presentation
 
 
 class Audience(Protocol):
-    """A class of students that follows a presentation. The presenter calls it at each look."""
+    """A class of students that follows a presentation. The presenter calls `look` regularly."""
 
     def serve(self) -> AbstractAsyncContextManager[None]:
         """Serve the audience until the block ends. Raises OSError if that is impossible."""

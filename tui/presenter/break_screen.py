@@ -52,7 +52,9 @@ class BreakScreen(ModalScreen[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def action_terminal(self) -> None:
-        """Open a second terminal: beside this one under tmux, else in its place until it ends."""
+        """Open a second terminal. Under tmux it appears below this one. Otherwise it replaces the
+        dashboard until the user leaves it.
+        """
         with tempfile.NamedTemporaryFile(
             "w", prefix="kafka-edu-break-", suffix=".history", delete=False, encoding="utf-8"
         ) as file:

@@ -1,7 +1,7 @@
 """Write a presentation of a recording as an asciicast: the dashboard's own frames, for a page.
 
 The file has the format of asciinema, version 2. Each step, and each fact that a step waited for,
-becomes a marker. In the header, `moments` holds the time at which each name of the script got its
+becomes a marker. In the header, `moments` has the time at which each name of the script got its
 value. So a page can link a number to its moment.
 """
 
@@ -21,7 +21,7 @@ from .presenter_app import PresenterApp
 COLUMNS: Final = 110
 ROWS: Final = 38
 MOST_STEPS_FRAMES: Final = 40
-"""The maximum number of frames while a step waits. A long wait is therefore played faster."""
+"""The maximum number of frames while a step waits. So a long wait is played faster."""
 FRAME_S: Final = 0.15
 LETTERS_A_SECOND: Final = 40
 SHORTEST_S: Final = 1.5
@@ -161,7 +161,7 @@ async def _settle(app: PresenterApp, pilot: Pilot[None]) -> None:
 
 
 def _reading_s(at: Presentation) -> float:
-    """Return how many seconds a reader needs for the new text on the page."""
+    """Return the time, in seconds, that a reader needs for the new text on the page."""
     roles = READ_BY_ROLE.get(at.phase, ())
     letters = sum(len(line.text) for line in page(at) if line.role in roles)
     return min(max(letters / LETTERS_A_SECOND, SHORTEST_S), LONGEST_S)

@@ -1,4 +1,4 @@
-"""The process that runs a chapter's jobs. It reads their names from its standard input, one a line.
+"""The process that runs a chapter's jobs. It reads a job's name from each line of its input.
 
 One process serves the whole presentation, because Spark takes seconds to start. It ends when its
 standard input is closed. This happens at the end of the presentation, even after a crash.
@@ -56,7 +56,7 @@ class JobProcess:
             self._process.stdin.close()
 
     def failure(self) -> str:
-        """Return why the process ended by itself; empty if it runs or was never started.
+        """Return why the process ended by itself, or "" if it runs or was never started.
 
         Each reason is returned only once.
         """

@@ -81,7 +81,9 @@ class PresenterPanel(VerticalScroll):
 
 
 def draw(lines: list[Line], palette: Palette) -> Text:
-    """Return the page with colours. Each line also has its own sign, so none needs its colour."""
+    """Return the page with colours. Each line also has a sign, so its meaning does not depend on
+    the colour.
+    """
     colours = {
         Role.TITLE: palette.text,
         Role.NOTE: palette.warning,

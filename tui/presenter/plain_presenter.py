@@ -54,8 +54,8 @@ from .job_process import JobProcess
 from .stage import Stage, StageError, at_last, to_ms
 
 TICK_S: Final = 0.1
-#: With --fast: how many seconds a step may wait for what it expects. The time stands still while
-#: the events of a busy machine arrive late.
+#: With --fast: how many seconds a step may wait for the expected events. The time does not run
+#: while the events of a busy machine arrive late.
 FAST_PATIENCE_S: Final = 300.0
 ACT_AGAIN_S: Final = 0.5
 MAX_FACTS: Final = 12
@@ -190,7 +190,9 @@ class PlainPresenter:
                 return
 
     def _rewind(self, replay: Replay) -> None:
-        """Wind the recording to where the learner was; at the first start to the beginning."""
+        """Wind the recording to the learner's saved place, or to the beginning at the first
+        start.
+        """
         replay.playing = False
         at = self.presentation
         self._model.apply(replay.wind_to(to_ms(at_last(at) - replay.begin_us)))
@@ -222,7 +224,7 @@ class PlainPresenter:
             self.presentation.ended()
 
     def _tell(self, envelope: Envelope, *, waited_for: bool) -> None:
-        """Print a fact if it deserves a line.
+        """Print a fact if it is important enough for a line.
 
         A fact that the step has waited for is always printed.
         """
@@ -245,8 +247,8 @@ class PlainPresenter:
     def _is_about(self, envelope: Envelope, line: str, *, loud: bool) -> bool:
         """Return whether a fact belongs to the topic of the step.
 
-        `loud` facts deserve a line for everybody. A fact that the step names by its type need not
-        be loud.
+        `loud` facts are important enough for everybody. A fact that the step names by its type
+        belongs even if it is not loud.
         """
         at = self.presentation
         internal = _INTERNAL_TOPIC.search(line) is not None
@@ -259,7 +261,7 @@ class PlainPresenter:
         return loud and any(word in line and (not internal or "__" in word) for word in words)
 
     async def _act(self) -> None:
-        """Carry out the act that is due, if the cluster's state now shows which broker it means."""
+        """Carry out the act that is due, if the known state shows which broker it is for."""
         if not self._acts or self._stage is None:
             return
         act = self._acts[0].act
@@ -301,7 +303,7 @@ class PlainPresenter:
                 case ShowScreen() | ShowMoment() | ShowNow():
                     pass  # this presenter has no screen
                 case StartLoad() | StopLoad() | OpenJobs() | RunJob() | Listen():
-                    pass  # a recording cannot get more events
+                    pass  # no more events come from a recording
 
     def _show(self) -> None:
         """Print the lines of the page that are not printed yet."""

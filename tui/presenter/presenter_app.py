@@ -41,8 +41,9 @@ from .job_process import JobProcess
 from .panel import PresenterPanel
 from .stage import Stage, StageError, at_last, to_ms
 
-#: With --fast: how many seconds a step may wait for what it expects, and how much of a recording
-#: passes at each tick. The time stands still while the events of a busy machine arrive late.
+#: With --fast: how many seconds a step may wait for the expected events, and how much of a
+#: recording passes at each tick. The time does not run while the events of a busy machine arrive
+#: late.
 FAST_PATIENCE_S: Final = 300.0
 FAST_PLAY_US: Final = 1_000_000
 
@@ -86,7 +87,7 @@ class PresenterApp(DashboardApp):
     ) -> None:
         """Create the app with the `folder` of a live cluster, or with a `replay`.
 
-        `fast` needs no keys. An `audience` also answers the questions.
+        With `fast`, no keys are needed. An `audience` also answers the questions.
         """
         super().__init__(name, folder, replay)
         self.presentation = presentation
@@ -94,7 +95,7 @@ class PresenterApp(DashboardApp):
         self._said: tuple[int, list[str]] = (0, [])
         """A page number, and the audience's lines on this page."""
         self.trouble = ""
-        """Why a fast presentation could not continue; empty if it could."""
+        """The reason why a fast presentation could not continue, or "" if it could."""
         self._bookmark = bookmark
         self._fast = fast
         self._stage = (
@@ -145,7 +146,7 @@ class PresenterApp(DashboardApp):
         self._follow()
 
     def _begin(self) -> None:
-        """Show the first page. If the presentation is resumed, go to where the learner was."""
+        """Show the first page. If the presentation is resumed, go to the learner's saved place."""
         self._begun = True
         at = self.presentation
         if self.replay is not None:
@@ -184,7 +185,7 @@ class PresenterApp(DashboardApp):
             self._observe(envelope)
 
     def _follow(self) -> None:
-        """Look at the screen and at the recording, and continue where no key is needed."""
+        """Check the screen and the recording, and continue if no key is needed."""
         at = self.presentation
         if self._fast and self.replay is not None and self.replay.playing:
             self.player.tick(FAST_PLAY_US)
@@ -217,7 +218,7 @@ class PresenterApp(DashboardApp):
             self.exit()
         elif (
             at.failure or not at.waits or at.your_turn
-        ):  # an act that was refused may have come too soon
+        ):  # a refused act may have been requested too early
             self.action_go_on()
 
     def _read_screen(self) -> None:

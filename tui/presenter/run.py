@@ -93,10 +93,10 @@ def run_presentation(
 ) -> Outcome:
     """Present a script until the learner has seen its end or leaves.
 
-    The first page recalls the questions in `missed_before`, from another script. `fast` needs no
-    keys. `recorder` writes the events that arrive from a live cluster; only a plain presentation
-    takes one. An `audience` also answers the questions. Raises click's exception if the
-    presentation cannot continue.
+    The first page recalls the questions in `missed_before`, from another script. With `fast`, no
+    keys are needed. `recorder` writes the events of a live cluster. Only a plain presentation can
+    have one. An `audience` also answers the questions. Raises click's exception if the presentation
+    cannot continue.
     """
     bookmark = Bookmark(script_file, script.digest, scene.key)
     place = None if from_start or fast else bookmark.load()

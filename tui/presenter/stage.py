@@ -42,7 +42,7 @@ class StageError(Exception):
 
 
 class Stage:
-    """Carries out the acts, loads and jobs that a script asks for."""
+    """Carries out the acts, loads and jobs that a script requests."""
 
     def __init__(
         self, folder: ClusterFolder, load: LoadProcess, model: Model, jobs: JobProcess
@@ -81,7 +81,7 @@ class Stage:
         raise StageError("the supervisor's status cannot be read")
 
     def target(self, act: ScriptAct, names: Mapping[str, str]) -> dict[str, int | str]:
-        """Return the values of an act's parameters. The model knows which broker leads what.
+        """Return the values of an act's parameters. The model shows which broker has which role.
 
         Raises StageError if the act's target is not known now.
         """
@@ -141,7 +141,7 @@ class Stage:
             raise StageError(f"the job '{name}' cannot be started: {why}") from error
 
     def job_failure(self) -> str:
-        """Return why the process of the jobs has ended by itself; empty if it has not.
+        """Return why the process of the jobs ended by itself, or "" if it did not.
 
         Each reason is returned only once.
         """

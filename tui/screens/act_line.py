@@ -37,8 +37,9 @@ class ActLine(Widget):
     """Asks the supervisor to carry out acts. A dangerous act must be confirmed first.
 
     The line shows the result of every act of every screen, also of acts that do not go through the
-    supervisor. It shows `…` while the act is on its way, `✓` and the result, or `✗` and why the act
-    was not done. The supervisor also emits an event, which shows the act to everyone.
+    supervisor. It shows `…` until the supervisor answers, then `✓` and the result, or `✗` and the
+    reason why the act was not done. The supervisor also emits an event, so that all dashboards show
+    the act.
     """
 
     def __init__(self, model: Model, folder: ClusterFolder | None) -> None:
@@ -98,7 +99,9 @@ class ActLine(Widget):
             self.run_worker(self.perform(name, values), group="act")
 
     def _costs(self, chosen: _Chosen) -> list[str]:
-        """Return what a kill would cost at this moment. For another act, return what it does."""
+        """Return lines with the effects of a kill at this moment. For another act, return a
+        description.
+        """
         broker, view = chosen.values.get("broker"), self.model.cluster
         if chosen.act.name != "kill" or not isinstance(broker, int):
             return [chosen.act.effect]

@@ -64,7 +64,7 @@ class BatchScreen(ModalScreen[None]):
         path, why = self._files[self._file], "this segment has no whole batch yet"
         try:
             self._batches = batches_of(path)
-        except OSError as error:  # retention or the cleaner has taken it meanwhile
+        except OSError as error:  # retention or the cleaner has removed it
             self._batches, why = [], f"{path.name} cannot be read: {error.strerror}"
         self._batch = len(self._batches) - 1
         if self._batches:

@@ -48,7 +48,7 @@ class ClusterScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them.
 
-        A tick may come while the screen closes, when the widgets are no longer on it.
+        While the screen closes, a tick may still come. Then only these references find the widgets.
         """
         self._cards, self._matrix = BrokerCards(self.model), PartitionMatrix(self.model)
         self._learner = LearnerLine(self.model)
@@ -85,7 +85,7 @@ class ClusterScreen(DashboardScreen):
     def action_why(self) -> None:
         """Show the causes of the selected line.
 
-        If the cards have the focus, take the ticker's last line.
+        If the cards have the focus, show the causes of the ticker's last line.
         """
         lines = self.model.ticker.lines
         if lines:
@@ -103,7 +103,9 @@ class ClusterScreen(DashboardScreen):
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))
 
     def _last_of(self, key: PartitionKey) -> Envelope | None:
-        """Return the last fact about a partition that has a cause, or else its last fact."""
+        """Return a partition's last fact that has a cause. If no fact has one, return its last
+        fact.
+        """
         last: Envelope | None = None
         for envelope in reversed(self.model.ticker.history.events):
             fields = fields_of(envelope.event)

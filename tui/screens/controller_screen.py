@@ -49,7 +49,7 @@ class ControllerScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them.
 
-        A tick may come while the screen closes, when the widgets are no longer on it.
+        While the screen closes, a tick may still come. Then only these references find the widgets.
         """
         self._broker: int | None = None
         self._head = ControllerHead(self.model)
@@ -85,7 +85,7 @@ class ControllerScreen(DashboardScreen):
 
     @property
     def selected(self) -> int | None:
-        """Return the broker for the acts: the chosen one, or else the controller."""
+        """Return the broker for the acts: the chosen one, or the controller if none is chosen."""
         if self._broker is not None:
             return self._broker
         term = self.model.controller.term

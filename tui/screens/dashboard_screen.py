@@ -43,11 +43,13 @@ class Described(Protocol):
 LEAST_COLUMNS, LEAST_ROWS = 50, 14
 TOO_SMALL = f"too small: make it\n{LEAST_COLUMNS} × {LEAST_ROWS} at least,\nbetter 80 × 24"
 _SMALL, _LARGE = 30, 45
-"""With fewer rows than the first number the time line is small; from the second on it is large."""
+"""With fewer rows than _SMALL, the time line is small. With _LARGE rows or more, it is large."""
 
 
 _LEAST = 18
-"""With a presenter's panel: if the screen has fewer other rows than this, it has no time line."""
+"""If there is a presenter's panel, and the rest of the screen has fewer rows than this, the time
+line is hidden.
+"""
 
 
 _FLOODED_KEYS_US: Final = 1_000_000
@@ -95,7 +97,7 @@ class DashboardScreen(Screen[None]):
         self.acts = ActLine(model, folder)
         """The line that handles the acts chosen by keys and the palette."""
         self._selected = ("", True)
-        """(State of the selected broker's process, no question is open).
+        """A pair: the state of the selected broker's process, and whether no question is open.
 
         The footer's keys depend on it.
         """
@@ -159,8 +161,8 @@ class DashboardScreen(Screen[None]):
     def _refresh_keys(self) -> None:
         """Make the footer show the keys that can be used now.
 
-        Textual then makes a new footer and lays out the whole screen again. In a flood a broker may
-        come and go with each frame. So this is then done at most once a second.
+        Textual then makes a new footer and lays out the whole screen again. In a flood of events, a
+        broker may start or end in each frame. So the keys are then updated at most once a second.
         """
         now = now_us()
         selected = (self._process(), self.acts.pending is None)
@@ -229,12 +231,14 @@ class DashboardScreen(Screen[None]):
         return known[broker].process if isinstance(broker, int) and broker in known else ""
 
     def _fits(self, act: str) -> bool:
-        """Return whether the supervisor would carry out this act on the selected broker now."""
+        """Return whether this act is possible for the selected broker in its present state."""
         process = self._process()
         return process not in _PROCESSES or process in _FITS.get(act, _PROCESSES)
 
     def sortable(self) -> Lines | None:
-        """Return the focused list if it can be sorted, else the first list that can."""
+        """Return the focused list if it can be sorted. If not, return the first list that can be
+        sorted.
+        """
         candidates = [self.focused, *self.walk_children(Lines)]
         lists = [each for each in candidates if isinstance(each, Lines)]
         return next((each for each in lists if each.orders and each.display), None)

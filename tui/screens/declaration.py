@@ -22,12 +22,13 @@ class ScreenDeclaration(NamedTuple):
     question: str
     """The learner's question that this screen answers."""
     subjects: tuple[Subject, ...]
-    """The descriptions of the screen's widgets. Together they name the screen's events and classes.
+    """The descriptions of the screen's widgets. Together they name the screen's events and
+    classes.
     """
     acts: tuple[str, ...] = ()
     """The names of the acts that the palette offers on this screen."""
     break_: str = ""
-    """The act or experiment that makes the screen show its answer."""
+    """An experiment for the reader, after which the screen answers its question."""
 
     def gauges(self) -> frozenset[str]:
         """Return the names of the gauges that the screen and every top line show."""

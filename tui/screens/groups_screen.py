@@ -1,4 +1,6 @@
-"""The screen Groups (7): why a group rebalanced, which member waits for which, and what moved."""
+"""The screen Groups (7): why a group rebalanced, which members wait for others, and which
+partitions moved.
+"""
 
 from typing import ClassVar, Final
 
@@ -41,7 +43,7 @@ _SIDE_BY_SIDE: Final = 150
 On a narrower screen they are below them.
 """
 _WITH_CLIENTS: Final = 160
-"""From this width on, what the members' clients know is to the right of the members.
+"""From this width on, the data from the members' clients are to the right of the members.
 
 The offsets are then below the members.
 """
@@ -157,7 +159,7 @@ class GroupsScreen(DashboardScreen):
                 return bool(self._guests.names())
 
     def action_guest(self, act: str) -> None:
-        """Let a consumer join the chosen group, or let the newest one be silent, wake or leave."""
+        """Let a consumer join the chosen group, or silence, wake or remove the newest one."""
         guests = self._guests
         acts = {
             "join": self._join,

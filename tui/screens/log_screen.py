@@ -1,4 +1,4 @@
-"""The screen Log (L): what is on the disk, and which segment is deleted or cleaned next."""
+"""The screen Log (L): the files on the disk, and the segments that are deleted or cleaned next."""
 
 from pathlib import Path
 from typing import ClassVar

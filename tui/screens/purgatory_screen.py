@@ -1,4 +1,4 @@
-"""The screen Purgatory (3): why a request still waits, and what ended the others."""
+"""The screen Purgatory (3): why a request still waits, and what completed other requests."""
 
 from typing import ClassVar, Final
 
@@ -33,7 +33,7 @@ _HIGH: Final = 32
 
 
 class PurgatoryScreen(DashboardScreen):
-    """Shows the waiting operations, the chosen one's reasons, and what ended the others.
+    """Shows the waiting operations, the reasons of the chosen one, and what ended other operations.
 
     The operation that has waited longest comes first.
     """
@@ -101,7 +101,9 @@ class PurgatoryScreen(DashboardScreen):
                 widget.tick()
 
     def act_values(self) -> dict[str, int | str]:
-        """Return the selected broker, or else the broker for which the chosen operation waits."""
+        """Return the selected broker. If none is selected, return the one that the chosen operation
+        waits for.
+        """
         if self._choice.broker is not None:
             return {"broker": self._choice.broker}
         chosen = self._choice.operation_of(self.model.purgatory)

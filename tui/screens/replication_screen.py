@@ -1,4 +1,4 @@
-"""The screen Replication (4): how far each replica is, and which records it cut off."""
+"""The screen Replication (4): how far each replica has come, and which records it cut off."""
 
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ from .declaration import ScreenDeclaration
 
 
 class ReplicationScreen(DashboardScreen):
-    """Shows the partitions, the most troubled first, and below the replicas of the chosen one."""
+    """Shows the partitions, the worst first, and below them the replicas of the chosen one."""
 
     declaration = ScreenDeclaration(
         name="replication",
@@ -84,7 +84,7 @@ class ReplicationScreen(DashboardScreen):
         self.tick()
 
     def action_worst(self) -> None:
-        """Choose the most troubled partition again, and not the one chosen by hand."""
+        """Choose the partition with the worst trouble again, instead of the one chosen by hand."""
         self._choice.by_hand = False
         self.tick()
 

@@ -42,7 +42,7 @@ It checks ten times a second.
 
 HOP_NAMES: Final = frozenset(cls.__name__ for cls in HOP_EVENTS)
 HOPS_A_SECOND: Final = 3_000
-"""How many hops the screen takes a second.
+"""The largest number of hops that the screen takes per second.
 
 A request has five hops, and one hop costs some 25 µs.
 """
@@ -62,7 +62,7 @@ def io_thread_steps(now: int, wanted: int) -> list[int]:
 
 
 class HopLimit:
-    """Takes at most HOPS_A_SECOND hops, those at the beginning of each second.
+    """Takes at most HOPS_A_SECOND hops: the first ones of each second.
 
     So a broker that answers thousands of requests a second does not use up the dashboard's time.
     """
@@ -89,7 +89,9 @@ class HopLimit:
 
     @property
     def words(self) -> str:
-        """Return what the list's title adds while the list is only a sample, or else ""."""
+        """Return the end of the list's title: " (a sample)" if the list is only a sample, or else
+        "".
+        """
         return " (a sample)" if self._clock() - self._full_s < SAMPLE_SAID_S else ""
 
 

@@ -1,4 +1,6 @@
-"""The screen Transactions (X): who holds the last stable offset, and which markers are missing."""
+"""The screen Transactions (X): which producer holds back the last stable offset, and which markers
+are missing.
+"""
 
 from typing import ClassVar, Final
 
@@ -22,7 +24,7 @@ from .declaration import ScreenDeclaration
 
 _LEAST_HEAD: Final = 5
 _HIGH: Final = 32
-"""From this many rows on, the answer has three rows."""
+"""If the screen has at least this many rows, the answer has three rows."""
 
 
 class TransactionsScreen(DashboardScreen):

@@ -37,7 +37,7 @@ class WheelsScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them.
 
-        A tick may still arrive while the screen closes, when the widgets are no longer on it.
+        While the screen closes, a tick may still come. Then only these references find the widgets.
         """
         self._tabs, self._board = TimerTabs(self.model), WheelBoard(self.model)
         self._lines = WaitingLines(self.model)
@@ -71,6 +71,6 @@ class WheelsScreen(DashboardScreen):
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         """Show the classes behind the line.
 
-        At this event level, an operation has no chain of its own.
+        At this event level, there is no chain of causes for an operation.
         """
         self.action_about()

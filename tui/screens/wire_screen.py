@@ -21,8 +21,8 @@ from .declaration import ScreenDeclaration
 
 _MIDDLE, _WIDE = 110, 150
 _FEW_ROWS: Final = 30
-#: The clients to capture: all but brokers. Followers fetch all the time, and their requests would
-#: push those of the clients out of the file.
+#: The clients to capture: all but brokers. Followers fetch all the time, and the file's size is
+#: limited. Their requests would leave no room for those of the clients.
 _ALL_BUT_BROKERS: Final = "*,-broker-*"
 
 
@@ -54,7 +54,7 @@ class WireScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them.
 
-        A tick may come while the screen closes, when the widgets are no longer on it.
+        While the screen closes, a tick may still come. Then only these references find the widgets.
         """
         model = self.model
         self._answer, self._frames = WireAnswer(model), FrameLines(model)

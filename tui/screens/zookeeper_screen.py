@@ -1,4 +1,4 @@
-"""The screen ZooKeeper (6): its znodes, who watches them, and whose session is ending."""
+"""The screen ZooKeeper (6): its znodes, their watchers, and the sessions that are about to end."""
 
 from typing import ClassVar
 
@@ -43,7 +43,7 @@ class ZookeeperScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them.
 
-        A tick may come while the screen closes, when the widgets are no longer on it.
+        While the screen closes, a tick may still come. Then only these references find the widgets.
         """
         self._head = ZookeeperHead(self.model)
         self._tree, self._detail = ZnodeLines(self.model), ZnodeDetail(self.model)

@@ -1,6 +1,7 @@
 """Breakpoints: the view stops when a chosen kind of event happens, in a recording and live.
 
-A breakpoint is a name and a predicate. The predicate returns whether an event meets the breakpoint.
+A breakpoint is a name and a predicate. The predicate returns whether the view must stop at an
+event.
 """
 
 from collections.abc import Callable
@@ -68,7 +69,7 @@ BREAKPOINTS: Final = (
 
 
 class Hit(NamedTuple):
-    """A breakpoint that was met, and the event that met it."""
+    """A breakpoint at which the view stops, and the event that caused the stop."""
 
     name: str
     envelope: Envelope
@@ -96,7 +97,7 @@ class Breakpoints:
         self.chosen ^= {name}
 
     def hit(self, envelope: Envelope) -> Hit | None:
-        """Return the first chosen breakpoint that this event meets, or None. O(chosen)."""
+        """Return the first chosen breakpoint that applies to this event, or None. O(chosen)."""
         for point in BREAKPOINTS:
             if point.name in self.chosen and point.meets(envelope) and self._is_new(envelope):
                 return Hit(point.name, envelope)

@@ -71,7 +71,7 @@ class BrokerView:
     def __init__(self, broker_id: int) -> None:
         self.id = broker_id
         self.guest = False
-        """Whether the broker was not started by this cluster's supervisor.
+        """Whether another program than this cluster's supervisor started the broker.
 
         Such a broker, for example of Apache Kafka, joined through ZooKeeper. It sends no events, so
         only other processes report on it.
@@ -84,14 +84,18 @@ class BrokerView:
         """How the process last ended: `killed (SIGKILL)`, `stopped`, `ended with code 1`."""
         self.process_changed_us = 0
         self.in_cluster: bool | None = None
-        """Whether the controller counts the broker as alive. None: no source has said so yet."""
+        """Whether the controller counts the broker as alive. None if no event has reported this
+        yet.
+        """
         self.in_cluster_changed_us = 0
         self.state = ""
         """Kafka's broker state: Starting, RunningAsBroker, …"""
         self.linked = False
         self.heard_us = 0
         self.sampled_us = 0
-        """When the broker last sent a sample or a snapshot. 0: never, so its gauges are unknown."""
+        """The time of the broker's last sample or snapshot. 0 if there was none: its gauges are
+        unknown.
+        """
         self.whole = False
         """Whether the broker's state is known: its snapshot is complete, or its start was seen."""
         self.network_known = False
@@ -125,13 +129,17 @@ class BrokerView:
         return runs and not self.whole and self.in_cluster is not False
 
     def old_us(self, now_us: int) -> int:
-        """Return the age of the broker's last sample in µs; 0 if the sample is up to date. O(1)."""
+        """Return the age of the broker's last sample in µs, or 0 if the sample is up to date.
+        O(1).
+        """
         age_us = now_us - self.sampled_us
         return age_us if self.sampled_us and age_us > OLD_US else 0
 
     @property
     def out_words(self) -> str:
-        """Return why the broker does not take part, without its name; empty if it does."""
+        """Return why the broker is not active in the cluster, without its name, or "" if it is
+        active.
+        """
         ended = "its session has ended" if self.in_cluster is False else ""
         if self.process == "paused":
             return f"is paused, and {ended}" if ended else "is paused"
@@ -142,8 +150,8 @@ class BrokerView:
     def status(self, now_us: int, samples: bool = True) -> tuple[str, str]:
         """Return two lines: a sign with words, and the cluster's view of the broker.
 
-        The second line is empty if all is well. Without `samples`, only facts are known of this
-        time. A broker may emit no fact for a long time, so it does not count as silent.
+        The second line is empty if all is well. Without `samples`, only facts of this time are
+        known. A broker may emit no facts for a long time, so it then does not count as silent.
         """
 
         def since(at_us: int) -> str:
@@ -204,7 +212,7 @@ class BrokersView:
         self._ours_are_known = False
         """Whether the supervisor has named all of its processes."""
         self._told_alive: dict[int, set[int]] = {}
-        """Controller → the live brokers in the snapshot that is arriving."""
+        """Controller → the live brokers in its snapshot that is being received."""
         self._alive: frozenset[int] = frozenset()
         """The live brokers in the last complete snapshot of a controller."""
 
@@ -338,13 +346,13 @@ class BrokersView:
                 pass
 
     def _hear(self, broker: BrokerView, envelope: Envelope) -> None:
-        """Note what any event of a broker proves: it is alive, and its state is this recent."""
+        """Record that a broker was alive at the time of this event, and how recent its state is."""
         broker.heard_us, broker.linked = envelope.mono_us, True
         known = EVENT_TYPES.get(envelope.name)
         if known is None:
             return
         if known.kind is Kind.FACT:
-            broker.whole |= envelope.seq == 1  # its first fact: it missed nothing before
+            broker.whole |= envelope.seq == 1  # its first fact: nothing before it is missing
         elif not isinstance(envelope.event, SnapshotBegins | SnapshotEnds):
             broker.sampled_us = envelope.mono_us
 

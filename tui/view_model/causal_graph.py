@@ -1,14 +1,14 @@
 """The lanes of the time line, and the arrows between them, as a grid of characters.
 
 Each line of the log is one row, and each process is one lane. An arrow leaves its cause to the
-right, runs down in the gutter beside this lane, and turns to the lane of its effect:
+right, runs down in the gutter next to this lane, and turns to the lane of its effect:
 
     sup zk  b0
     ✕┐  ┊   ┊      broker 1 was killed
     ┊└─▶✕┐  ┊      its session expired
     ┊   ┊└─▶♛      a controller was elected
 
-Arrows that cross share a cell: each cell is the set of its sides that arrows touch.
+Arrows that cross share a cell. A cell stores which of its sides an arrow touches.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,9 @@ class GraphRow(NamedTuple):
     cause: int | None = None
     cause_lane: int = 0
     thread: int = 0
-    """The number of the cause. It chooses the gutter, so that two arrows of one lane stay apart."""
+    """The number of the cause. It decides which gutter the arrow uses, so that two arrows of one
+    lane are separate.
+    """
 
 
 class Run(NamedTuple):
@@ -46,7 +48,7 @@ class Run(NamedTuple):
     lane: int | None
     """The lane whose colour the characters have. None: blanks, or the dotted line of a process."""
     at_home: bool = False
-    """Whether the characters stand in the column of their own lane, as a sign does."""
+    """Whether the characters are in the column of their own lane, as a sign is."""
 
 
 class _Grid:
@@ -70,7 +72,8 @@ class _Grid:
 def graph(
     rows: Sequence[GraphRow], lanes: int, width: int, shown: int | None = None
 ) -> list[list[Run]]:
-    """Draw the rows, or only the first `shown` rows. The other rows only add their arrows.
+    """Draw the rows, or only the first `shown` rows. From the other rows, only the arrows are
+    drawn.
 
     A lane has `width` columns, at least 3: the sign, the gutters for arrows, and a blank. O(rows ×
     lanes, and the length of the arrows).
@@ -90,7 +93,7 @@ def graph(
 def _straight(
     grid: _Grid, rows: Sequence[GraphRow], at: int, cause: int, lane: int, width: int
 ) -> None:
-    """Connect cause and effect in the same lane, if no other fact of the lane is between."""
+    """Connect cause and effect in the same lane, if no other fact of the lane is between them."""
     between = range(cause + 1, at)
     if all(rows[i].lane != lane for i in between):
         for i in between:

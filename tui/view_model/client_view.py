@@ -126,11 +126,11 @@ class Role(StrEnum):
     PRODUCER = "producer"
     CONSUMER = "consumer"
     SILENT = "silent"
-    """A client that does not report itself, as brokers see it. `Seen.origin` says whose it is."""
+    """A client that does not report itself. `Seen.origin` says whose software it is."""
 
 
 class Origin(StrEnum):
-    """Whose software a client is that does not report itself."""
+    """The origin of the software of a client that does not report itself."""
 
     FOREIGN = "foreign"
     UNTRACED = "untraced"
@@ -143,7 +143,7 @@ class ClientKey(NamedTuple):
     role: Role
     client: str
     source: Source | None = None
-    """The process that reports the client. None: only brokers report it."""
+    """The process that reports the client. None if only brokers report it."""
     group: str = ""
     member: str = ""
     """The client's group and member id, if only the group's coordinator reports the client."""
@@ -158,7 +158,7 @@ class News(NamedTuple):
     """`ok`, `warning` or `error`."""
     envelope: Envelope
     times: int = 1
-    """How often the fact happened, each time soon after the time before."""
+    """How often the fact happened, with only short pauses in between."""
 
 
 class ClientView:
@@ -175,7 +175,8 @@ class ClientView:
         """
         self.state = ""
         self.assigned: tuple[str, ...] = ()
-        """If there is no sample: the membership's state and the partitions, as facts report them.
+        """If there is no sample: the membership's state and the partitions, as facts report
+        them.
         """
         self.sampled_us = 0
         self.rate = Rate()
@@ -185,12 +186,14 @@ class ClientView:
         self._filled_us = 0
         self.news: deque[News] = deque(maxlen=KEPT_NEWS)
         self.retried_us = 0
-        """When a batch was last put back into the queue, in µs; 0: not since the dashboard was
-        opened.
+        """When a batch was last put back into the queue, in µs. 0 if that did not happen since the
+        dashboard was opened.
         """
         self.failed_us = 0
         self.confirmed = True
-        """False between the beginning of a snapshot and the part of it that names this client."""
+        """False from the beginning of a snapshot until the part about this client has been
+        received.
+        """
 
     def produce(self, state: ProducerDescription, at_us: int) -> None:
         """Take a sample of a producer."""
@@ -226,7 +229,7 @@ class BrokerSide:
         self.fetches.sample(requests.fetches, at_us)
 
     def rates(self, now_us: int) -> tuple[float, float, float]:
-        """Return produces, produced bytes and fetches, each a second. 0 if the sample is old.
+        """Return produces, produced bytes and fetches per second, or 0 if the sample is old.
 
         A broker sends a sample of a client only if the client has sent requests.
         """
@@ -282,7 +285,9 @@ class ClientsView:
         self.by_key: dict[ClientKey, ClientView] = {}
         self._asked: dict[str, dict[Source, BrokerSide]] = {}
         self._closed: OrderedDict[str, int] = OrderedDict()
-        """Client of ours that has ended → when, in µs. It is not listed as a foreign client."""
+        """Client of ours that has ended → time of its end in µs. It must not be listed as
+        foreign.
+        """
         self._known: dict[tuple[Source, str], list[ClientView]] = {}
 
     @property
@@ -410,7 +415,9 @@ class ClientsView:
         asked.take(requests, envelope.mono_us)
 
     def _tell(self, view: ClientView, envelope: Envelope, kind: str) -> None:
-        """Add a fact to a client's news. If the same fact is among the last few, count it there."""
+        """Add a fact to a client's news. If the same fact is one of the last few, increase its
+        count.
+        """
         words, news = fact_text(envelope.event).removeprefix(f"{view.key.client}: "), view.news
         times = 1
         for back in range(1, min(len(news), _SAME_NEWS) + 1):
@@ -453,7 +460,7 @@ class ClientsView:
             if seen.member is not None and seen.key.group == group:
                 found.setdefault(seen.member.member, seen)
         own = [view for view in self.by_key.values() if view.consumer is not None]
-        for view in reversed(own):  # a client that reports itself, and the first one of these
+        for view in reversed(own):  # clients that report themselves win
             state = view.consumer
             if state is not None and state.group == group:
                 found[state.member_id] = view
@@ -467,13 +474,13 @@ class ClientsView:
         return self.by_member(group).get(member)
 
     def _origin(self, client: str) -> Origin:
-        """Return whose software a client is. A broker's sample says so, however old it is."""
+        """Return the origin of a client's software, from a broker's sample of any age."""
         by_broker = self._asked.get(client, {})
         ours = any(e.requests.software.startswith(_OUR_SOFTWARE) for e in by_broker.values())
         return Origin.UNTRACED if ours else Origin.FOREIGN
 
     def _asked_by(self, client: str) -> tuple[BrokerSide, ...]:
-        """Return what each broker lately knows of a client's requests, by broker."""
+        """Return the recent requests of a client, as each broker knows them, sorted by broker."""
         by_broker = sorted(self._asked.get(client, {}).items())
         now_us = self.now_us
         own_us = now_us - self._closed.get(client, -_HEARD_US) - _SAMPLE_US
@@ -498,12 +505,12 @@ class ClientsView:
         return Seen(key, origin, asked, story, member, lag, tuple(rows))
 
     def old_us(self, view: ClientView) -> int:
-        """Return the age of a client's sample in µs; 0 if it is up to date."""
+        """Return the age of a client's sample in µs, or 0 if it is up to date."""
         age = self.now_us - view.sampled_us
         return age if view.sampled_us and age > OLD_US else 0
 
     def answer(self) -> Answer:
-        """Answer the screen's question in a sentence: the worst trouble first."""
+        """Answer the screen's question in a sentence about the worst trouble."""
         views = self.clients()
         troubles = [found for view in views if (found := self.trouble(view))]
         if troubles:
@@ -589,13 +596,13 @@ def _consumer_trouble(name: str, state: ConsumerDescription) -> Answer | None:
 
 
 def lag_of(state: ConsumerDescription) -> int:
-    """Return the lag of all partitions; -1 if none is known."""
+    """Return the sum of the partitions' lags, or -1 if no lag is known."""
     lags = [lag for each in state.partitions if (lag := lag_of_partition(each)) >= 0]
     return sum(lags) if lags else -1
 
 
 def lag_of_partition(each: ConsumedPartition) -> int:
-    """Return how many offsets the position is before the high watermark; -1 if unknown."""
+    """Return how far the position is below the high watermark, in offsets. -1 if unknown."""
     if min(each.position, each.high_watermark) < 0:
         return -1
     return max(each.high_watermark - each.position, 0)
@@ -606,5 +613,5 @@ def in_flight(links: tuple[ClientLink, ...]) -> int:
 
 
 def fill_of(each: PartitionBuffer, batch_size: int) -> float:
-    """Return how full the batch is that still takes records: 0.0 to 1.0."""
+    """Return the filled part of the batch that still takes records: 0.0 to 1.0."""
     return min(each.filling / batch_size, 1.0) if batch_size > 0 else 0.0

@@ -74,7 +74,7 @@ class ClusterView:
         self.zookeepers: dict[int, bool] = {}
         """ZooKeeper server → whether it runs.
 
-        Empty if the ZooKeeper is not part of this cluster, or has not been reported yet.
+        Empty if the ZooKeeper is not part of this cluster, or no event has reported it yet.
         """
         self.zookeeper_leader: int | None = None
         """The number of the server that leads the ensemble: 1, 2 …"""
@@ -83,9 +83,11 @@ class ClusterView:
         self.links: dict[Link, LinkFault] = {}
         """The links that have a fault, each with its fault."""
         self.relay_ended = False
-        """Whether the cluster has a relay that has ended."""
+        """Whether the cluster's relay has ended."""
         self.facts_only = False
-        """Whether this view began with facts of the past. It does not know what was before them."""
+        """Whether this view began with facts of the past, so that the state before them is
+        unknown.
+        """
         self._up_since_us: int | None = None
 
     def advance(self, now_us: int) -> None:
@@ -171,12 +173,12 @@ class ClusterView:
             self.zookeeper_leader = None
 
     def _read_controller(self, teller: int, controller: int) -> None:
-        """Take over what a broker read in /controller.
+        """Use the controller's id that a broker read in /controller.
 
-        The value -1 (no controller) counts only if the broker knew the present controller and still
-        has its session. A broker that was paused until its session expired reports -1 when it
-        returns. It knew an older controller, or has lost its connection to ZooKeeper; the other
-        brokers have a controller all the time.
+        The value -1 (no controller) is used only if the broker knew the present controller and
+        still has its session. A broker that was paused until its session expired also reports -1
+        when it continues. But it knew an older controller or has no session, and the other brokers
+        had a controller all the time.
         """
         before = self._believed.get(teller, self.controller)
         self._believed[teller] = controller
@@ -208,11 +210,13 @@ class ClusterView:
 
     @property
     def controller_unknown(self) -> bool:
-        """Return whether no process has reported the controller yet, so that there may be one."""
+        """Return whether there may be a controller that no process has reported yet."""
         return self.controller < 0 and not self.controller_epoch and bool(self.unknown())
 
     def unknown(self) -> str:
-        """Return why an empty list proves nothing yet; empty if all is known. O(brokers)."""
+        """Return the reason why part of the cluster's state is not known yet, or "". While there is
+        a reason, an empty list does not mean that there is nothing. O(brokers).
+        """
         unread = self.brokers.unread()
         if self.facts_only and (unread or not self.brokers.by_id):
             return "not known: of this time there are facts only, and no snapshot before them"
@@ -226,9 +230,9 @@ class ClusterView:
     def verdict(self, late_us: int = 0) -> tuple[str, str]:
         """Return the verdict on the cluster: `ok`, `warning` or `error`, and one short sentence.
 
-        Known causes of trouble are always named, whatever is still unknown. Counts are given only
-        if every running broker has sent its state. `late_us` is how late events arrive at the
-        dashboard; this delay does not count as silence of the brokers.
+        Known causes of trouble are always named, even if other things are still unknown. Counts are
+        given only if every running broker has sent its state. `late_us` is the delay with which
+        events arrive at the dashboard. This delay does not count as silence of the brokers.
         """
         if self.supervised is False and not any(b.linked for b in self.brokers.by_id.values()):
             return "error", "✕ the cluster is down"
@@ -290,7 +294,9 @@ class ClusterView:
         return "ok", whole
 
     def silence(self, late_us: int = 0) -> str:
-        """Return which running brokers have sent no sample for some time; empty if none."""
+        """Return which running brokers have sent no sample for some time, or "" if there are
+        none.
+        """
         ages = {
             broker.id: broker.old_us(self.glow.now_us - late_us)
             for broker in self.brokers.by_id.values()

@@ -1,9 +1,9 @@
 """The state of the Controller screen: the controller, its queue, its events, and their results.
 
-Every broker has a queue of controller events, because each may become the controller. So the events
-of a broker that loses an election are included. The effects of an event name it as their cause:
-elections, changes of state, requests to brokers. A partition's election contains the replica sets
-from which it was decided.
+Every broker has a queue of controller events, because each may become the controller. So the view
+also has the events of brokers that lost an election. The effects of an event name it as their
+cause: elections, changes of state, requests to brokers. A partition's election contains the replica
+sets from which it was decided.
 """
 
 from collections import Counter, OrderedDict, deque
@@ -52,7 +52,7 @@ from .state_machine_view import PARTITION, REPLICA, StateMachineView
 
 KEPT_EVENTS: Final = 300
 KEPT_OF_ONE_EVENT: Final = 400
-"""How many elections, requests and notes of one event are kept. Further ones are only counted."""
+"""The most elections, requests and notes of one event that are kept. The others are counted."""
 KEPT_ELECTIONS: Final = 6_000
 KEPT_TERMS: Final = 8
 KEPT_QUEUE_SAMPLES: Final = 120
@@ -172,7 +172,7 @@ class ControllerEventView:
         self.left_isr: Counter[int] = Counter()
         """Replica → how many ISRs it was removed from."""
         self.led: Counter[int] = Counter()
-        """Replica → of the partitions whose ISR it left, the number that it had led."""
+        """Replica → how many partitions it led among those whose ISR it was removed from."""
         self.partition_moves: Counter[tuple[str, str]] = Counter()
         self.replica_moves: Counter[tuple[str, str]] = Counter()
         self.sent: list[Sent] = []
@@ -242,15 +242,18 @@ class ControllerEventView:
 
 
 def _weighs(event: Event) -> bool:
-    """Return whether a fact is a decision, and not only something that a broker has read."""
+    """Return whether a fact is a decision, and not only something that a broker read in
+    ZooKeeper.
+    """
     return not isinstance(event, ActiveControllerChanged) and bool(_note(event))
 
 
 def worth_telling(envelopes: list[Envelope], broker: int) -> list[Envelope]:
-    """Return the other facts of an event, without those that add nothing new.
+    """Return the other facts of an event, without those that contain nothing new.
 
-    The winner of an election does not also report that it follows itself. A broker that follows
-    another one does not report that there was no controller for a moment.
+    Two kinds of ActiveControllerChanged are left out. If the broker has won the election, it need
+    not say that it is the controller. If it has lost, it need not say that there was no controller
+    for a moment.
     """
     changes = [
         e.event.controller_id for e in envelopes if isinstance(e.event, ActiveControllerChanged)
@@ -403,7 +406,9 @@ class ControllerView:
                 self._effect(envelope)
 
     def _of_supervisor(self, envelope: Envelope) -> None:
-        """Note that the controller's process has ended. /controller still names it for a while."""
+        """Record that the controller's process has ended. /controller still names it for a
+        while.
+        """
         match envelope.event:
             case ProcessEnded(child=Source(kind=SourceKind.BROKER) as child) as e:
                 self._forget(child)
@@ -432,7 +437,7 @@ class ControllerView:
         if term is not None:
             self._end_term(term.broker, self.glow.now_us, "another broker was elected")
         if self.terms and (self.terms[-1].broker, self.terms[-1].epoch) == (broker, epoch):
-            from_us = self.terms.pop().from_us  # this controller was wrongly taken for dead
+            from_us = self.terms.pop().from_us  # it was not dead after all
         self.terms.append(Term(broker, epoch, from_us, -1, ""))
         self.sampled = None
         self.queue_history.clear()
@@ -503,8 +508,9 @@ class ControllerView:
                 and record.name in _LOOKS
                 and record.envelope.mono_us > term.from_us
             ):
-                # Two reports do not end the term: one that comes because the reporting broker's own
-                # session has expired, and one from a read that may be older than the election.
+                # Two kinds of reports do not end the term. In one, the reporting broker's own
+                # session has expired. In the other, the broker's read may be older than the
+                # election.
                 self._end_term(term.broker, envelope.mono_us, "/controller is gone")
             case _:
                 pass
@@ -519,7 +525,7 @@ class ControllerView:
             self._of_record(envelope, record)
 
     def _of_record(self, envelope: Envelope, record: ControllerEventView) -> None:
-        """Note a fact that a controller event has caused."""
+        """Record a fact that a controller event has caused."""
         match envelope.event:
             case ControllerEventProcessed() as e:
                 self._end(envelope.source, record, e)
@@ -557,7 +563,7 @@ class ControllerView:
             del self._running[source]
         stayed = len(record._led - record._moved)
         if stayed and source == self.controller:
-            # Leadership moved while the partition stayed online: the state machine reports no
+            # The leader changed while the partition stayed online, so the state machine reports no
             # change.
             self.machines[PARTITION].move(_ONLINE, _ONLINE, stayed)
             record.partition_moves[_ONLINE, _ONLINE] += stayed

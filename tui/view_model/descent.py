@@ -1,6 +1,6 @@
-"""A timer task on its way down the wheels, as the dial replays it in slow motion.
+"""A timer task that moves down the wheels, as the dial replays it in slow motion.
 
-It has the slots where the task was, and the slot where the task is at the displayed moment.
+It has the slots in which the task was, and the slot of the displayed moment.
 """
 
 from typing import NamedTuple
@@ -17,12 +17,12 @@ from .wheels_view import TimerKey
 
 
 class Stop(NamedTuple):
-    """A bucket in which the task was. Level 0: it was never in a bucket."""
+    """A bucket in which the task was. Level 0 means that it was in no bucket."""
 
     level: int
     slot: int
     words: str
-    """`level 3 slot 1`, or how the task ended, such as `runs`."""
+    """`level 3 slot 1`, or the end of the task, such as `runs`."""
 
     @property
     def brief(self) -> str:
@@ -31,7 +31,7 @@ class Stop(NamedTuple):
 
 
 class Descent(NamedTuple):
-    """The way of one task through the slots. `at` is the index of the displayed stop."""
+    """The path of one task through the slots. `at` is the index of the displayed stop."""
 
     key: TimerKey
     task: str
@@ -49,7 +49,9 @@ class Descent(NamedTuple):
 
 
 def descent(motion: MotionView) -> Descent | None:
-    """Return the task that slow motion replays now. None if it is off, or replays a record."""
+    """Return the task that slow motion replays now. None if slow motion is off or replays a
+    record.
+    """
     if not motion.on or motion.journey is None:
         return None
     return _descent_of(motion.journey, motion.place()[0])

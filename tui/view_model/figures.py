@@ -57,7 +57,7 @@ def clock(ms: int) -> str:
 def bar(value: float, top: float) -> str:
     """Return a bar of one character, full at `top`.
 
-    A small value is always visible; zero is a baseline.
+    Every value above zero is visible, and zero is a flat line.
     """
     if value <= 0 or top <= 0:
         return BARS[0]

@@ -25,7 +25,7 @@ class Glow:
         self.now_us = max(self.now_us, now_us)
 
     def touch(self, *thing: Hashable) -> None:
-        """Note that this value has changed now. O(1)."""
+        """Record that this value has changed now. O(1)."""
         self._changed_us[thing] = self.now_us
         self._changed_us.move_to_end(thing)
         if len(self._changed_us) > KEPT:
@@ -37,6 +37,6 @@ class Glow:
         return at is not None and self.now_us - at <= GLOW_US
 
     def any_glows(self) -> bool:
-        """Return whether a highlighted value must still be drawn again to remove its highlight."""
+        """Return whether a highlight is still shown, or must still be removed by another frame."""
         newest = next(reversed(self._changed_us.values()), None)
         return newest is not None and self.now_us - newest <= GLOW_US + 500_000

@@ -120,14 +120,18 @@ class GroupsView:
                 pass
 
     def groups(self, needle: str = "") -> list[GroupStory]:
-        """Return the groups: rebalancing ones first, then those with members, each part by name."""
+        """Return the groups: rebalancing ones first, then those with members, then the others. Each
+        part is sorted by name.
+        """
         return sorted(
             (story for story in self.rebalances.groups.values() if needle in story.group),
             key=lambda story: (_ORDER.get(story.state, 2), story.group),
         )
 
     def topic_of(self, story: GroupStory) -> str:
-        """Return a topic that the group's members subscribe to or have committed; empty if none."""
+        """Return a topic that the group subscribes to or has offsets for, or "" if there is
+        none.
+        """
         for member in story.sampled.values():
             if member.topics:
                 return member.topics[0]
@@ -171,7 +175,7 @@ class GroupsView:
         return answers
 
     def summary(self, story: GroupStory) -> str:
-        """Return the text behind the group's state in its line of the list."""
+        """Return the text that follows the group's state in its line of the list."""
         current = story.current
         if current is not None:
             return f"{cause_words(story, current)}; {waiting_words(story, current, self.now_us)}"
@@ -184,7 +188,8 @@ class GroupsView:
     def members(self, story: GroupStory, rebalance: Rebalance | None) -> list[MemberRow]:
         """Return the members of a group before and after one rebalance.
 
-        For the last rebalance, or none, these are the present members. O(members + partitions).
+        For the last rebalance, or if there is none, these are the present members. O(members +
+        partitions).
         """
         is_last = rebalance is None or not story.rebalances or rebalance is story.rebalances[-1]
         before = rebalance.before if rebalance is not None else story.assignment
@@ -226,7 +231,7 @@ class GroupsView:
         return sum(lags) if lags else None
 
     def offsets(self, story: GroupStory) -> list[OffsetRow]:
-        """Return each partition that the group reads or has committed, the largest lag first."""
+        """Return each partition that the group reads or has offsets for, the largest lag first."""
         owners = {tp: story.name(m) for m, tps in story.assignment.items() for tp in tps}
         rows = []
         for tp in {*owners, *story.offsets}:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Shared(Generic[T]):
     """Holds an object that all copies share.
 
-    Its meaning must be the same at every time, as in an index of facts by their numbers.
+    Its content must be valid at every moment, as an index of facts by their numbers is.
     """
 
     def __init__(self, value: T) -> None:

@@ -1,5 +1,5 @@
-"""The state of the Log screen: the segments of each replica's log, its limits, and the segments
-that retention and the cleaner take next or took last.
+"""The state of the Log screen: the segments of each replica's log, the log's limits, and the last
+and next work of retention and of the cleaner.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ CLEANER_EVENTS: Final = (
     LogNotCleanable,
 )
 _ENDS: Final = (LogDeleted, SegmentFilesRemoved, CleaningGivenUp)
-"""Facts that may arrive after the log is gone. They do not add the log to the view again."""
+"""Facts that may arrive after the log is gone. They must not add the log to the view again."""
 _LEFT_ALONE: Final = "left alone"
 """The state of a log that the cleaner could not clean. A restarted broker tries it again."""
 UNKNOWN: Final = -1
@@ -98,17 +98,17 @@ class LogView:
         self.name = name
         self.log_dir = ""
         self.failed = ""
-        """Why the log's dir failed; empty if it has not."""
+        """The reason why the log's dir failed, or "" if it did not."""
         self.segments: dict[int, SegmentState] = {}
-        """Base offset → the segment, ascending. The last one is active."""
+        """Base offset → the segment, in ascending order. The last segment is active."""
         self.ghosts: dict[int, int] = {}
         """Base offset → bytes, for segments that have left the log but whose files still exist."""
         self.log_start = UNKNOWN
         self.recovery_point = UNKNOWN
         self.log_end = UNKNOWN
         self.sampled = False
-        """Whether a sample or a snapshot has reported the log's size and end. Appends are no facts,
-        so both are unknown while there are only facts.
+        """Whether a sample or a snapshot has reported the log's size and end. Appends are not
+        facts, so both are unknown as long as there are only facts.
         """
         self.forecast: LogForecast | None = None
         self.cleaner: CleanerForecast | None = None
@@ -117,7 +117,7 @@ class LogView:
         """The results of the running pass of the cleaner so far."""
         self.last_pass: Pass | None = None
         self.trouble = ""
-        """Why the cleaner leaves the log alone; empty if it does not."""
+        """The reason why the cleaner does not clean the log, or "" if there is none."""
         self.news: Envelope | None = None
         """The last fact that changed the segments."""
 
@@ -162,7 +162,7 @@ class LogsView:
         self.now_us = 0
         self._wall_ahead_us = 0
         self._in_snapshot: dict[int, set[LogName]] = {}
-        """Broker → the logs in its snapshot that is arriving."""
+        """Broker → the logs in its snapshot that is being received."""
 
     @property
     def now_ms(self) -> int:
@@ -174,14 +174,14 @@ class LogsView:
         self.now_us = max(self.now_us, now_us)
 
     def of_broker(self, broker: int) -> list[LogView]:
-        """Return a broker's logs by name, internal topics last. O(logs)."""
+        """Return a broker's logs, sorted by name. Internal topics come last. O(logs)."""
         return sorted(
             (log for name, log in self.by_name.items() if name.broker == broker),
             key=lambda log: (log.internal, log.name.key),
         )
 
     def brokers(self) -> list[int]:
-        """Return the brokers of which a log is known."""
+        """Return the brokers with at least one known log."""
         return sorted({name.broker for name in self.by_name})
 
     def __getitem__(self, name: LogName) -> LogView:
@@ -192,7 +192,8 @@ class LogsView:
     def apply(self, envelope: Envelope) -> None:
         """Update the view with one event.
 
-        O(1). An event with a whole log costs O(segments), and the end of a snapshot O(logs).
+        O(1). An event that describes a whole log takes O(segments), and the end of a snapshot
+        O(logs).
         """
         broker, event = envelope.broker, envelope.event
         if broker is None:
@@ -229,7 +230,7 @@ class LogsView:
                 log.log_start, log.recovery_point = e.log_start_offset, e.recovery_point
                 log.log_end = e.log_end_offset
                 log.segments = {segment.base_offset: segment for segment in e.segments}
-                log.ghosts.clear()  # the forecast of the same snapshot names those that are there
+                log.ghosts.clear()  # the snapshot's forecast lists those that still exist
             case LogForecast() as e:
                 log.forecast = e
                 log.log_end = max(log.log_end, e.high_watermark)
@@ -311,7 +312,7 @@ class LogsView:
                 pass
 
     def _joined(self, log: LogView, e: SegmentsCleaned) -> None:
-        """Put one segment in the place of those that it replaces."""
+        """Replace several segments by the one that the cleaner made from them."""
         from_there = [base for base in log.segments if base >= e.base_offset]
         for base in from_there[: e.segments]:
             old = log.segments.pop(base)
@@ -348,8 +349,8 @@ class LogsView:
     def answer(self, unheard: Mapping[int, int] | None = None) -> tuple[str, str]:
         """Return what happens to the logs next: a kind (`ok`, `warning` or `error`) and a sentence.
 
-        `unheard` are the brokers whose samples are old, each with their age in µs. What happens to
-        their logs next is not known, because such a broker may be dead or paused.
+        `unheard` maps each broker whose samples are old to their age in µs. Such a broker may be
+        dead or paused, so the future of its logs is not known.
         """
         if not self.by_name:
             return "ok", "no logs yet"

@@ -1,4 +1,4 @@
-"""One record's way through the cluster, drawn to scale.
+"""The path of one record through the cluster, drawn to scale.
 
 Each process is a lane. Marks show its events at their times, and moves connect the marks.
 
@@ -33,7 +33,7 @@ class Mark(NamedTuple):
 
 
 class Move(NamedTuple):
-    """The way of the record, or of the news about it, from one mark to another."""
+    """A movement of the record, or of a message about it, from one mark to another."""
 
     begins: Mark
     ends: Mark
@@ -47,7 +47,9 @@ class Lane(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """The whole picture. All marks are in the order of time, also within a lane."""
+    """The whole picture. The marks are sorted by time, for all lanes together and within each
+    lane.
+    """
 
     lanes: tuple[Lane, ...]
     marks: tuple[Mark, ...]
@@ -66,7 +68,8 @@ def column(at_us: int, length_us: int, width: int) -> int:
 def axis(length_us: int, width: int) -> str:
     """Return the axis: `0────────1────────2──── ms`, with each number at its own column.
 
-    The distance of the numbers is 1, 2 or 5 times a power of ten. There are as many as have room.
+    The distance of the numbers is 1, 2 or 5 times a power of ten. The axis has as many numbers as
+    fit.
     """
     wanted = length_us / max(width // 12, 1)
     step = next(
@@ -90,10 +93,11 @@ def lanes_of(
     others: Iterable[Envelope],
     reader: Envelope | None,
 ) -> Lanes:
-    """Return the way of the first record of a produce request.
+    """Return the path of the first record of a produce request.
 
-    `others` are events of the same time, in order. The followers' stores and fetches and the high
-    watermark are taken from them. `reader` is the answer that brought the record to a consumer.
+    `others` are events of the same time, in order. They include the followers' appends and fetches
+    and the advance of the high watermark. `reader` is the response that brought the record to a
+    consumer.
     """
     record = appended.event
     assert isinstance(record, replication.ProduceAppended)
@@ -170,7 +174,9 @@ def brings(
     recent: Iterable[Envelope],
     record: replication.ProduceAppended,
 ) -> bool:
-    """Return whether this answer to a consumer's fetch contains the record. O(causes + recent)."""
+    """Return whether this response to a consumer's fetch contains the record. O(causes +
+    recent).
+    """
     event = answer.event
     if not isinstance(event, network.ResponseSent) or event.api_key != _FETCH or event.follower:
         return False

@@ -1,8 +1,8 @@
-"""Slow motion: one sampled record, or one timer task, on its way, slow enough for the eye.
+"""Slow motion: the path of one sampled record or timer task, slow enough for the eye.
 
-Every station is an event that really happened. The stations are found by the links from the answer
-back to the request. Nothing is invented between them: the mark moves from one true time to the
-next. The title gives the sample and the factor:
+Every station is an event that really happened. The stations are found by following links from the
+response back to the request. Their times are real. Between two stations, the mark moves evenly. The
+title gives the sample and the factor:
 
     1 of 480 produce requests, slowed 200×, 12.4 ms in all
 """
@@ -45,7 +45,9 @@ _KEPT_TASKS: Final = 256
 _KEPT_STATIONS: Final = 12
 _KEPT_RECENT: Final = 1024
 _READER_US: Final = 50_000
-"""How many µs after the answer a consumer may still get the record and be part of the picture."""
+"""A consumer is part of the picture if it gets the record within this time after the answer, in
+µs.
+"""
 _OF_LANES: Final = (
     replication.FollowerAppended,
     replication.FollowerFetched,
@@ -64,16 +66,16 @@ class Station(NamedTuple):
 
 
 class Journey(NamedTuple):
-    """The whole way of one record or timer task, in the order of time."""
+    """The whole path of one record or timer task, in the order of time."""
 
     what: str
     kind: str
     """The kind from which the journey was sampled: produce requests or timer tasks."""
     stations: tuple[Station, ...]
     of: int
-    """How many of this kind have passed since the last sample."""
+    """The number of requests or tasks of this kind since the last sample."""
     lanes: Lanes | None = None
-    """The way drawn to scale, for a record; None for a task."""
+    """The path drawn to scale, for a record. None for a task."""
 
     @property
     def length_us(self) -> int:
@@ -83,13 +85,13 @@ class Journey(NamedTuple):
 
     @property
     def factor(self) -> int:
-        """Return by which factor the journey is slowed down."""
+        """Return the factor by which the journey is slowed down."""
         wanted = SHOWN_US / max(self.length_us, 1)
         return max((factor for factor in FACTORS if factor <= wanted), default=1)
 
 
 def _label(envelope: Envelope) -> str:
-    """Return the label of a station; empty if the event is not a station."""
+    """Return the label of a station, or "" if the event is not a station."""
     match envelope.event:
         case network.RequestReceived():
             return "arrives"
@@ -111,7 +113,9 @@ def _label(envelope: Envelope) -> str:
 
 
 def record_stations(history: History, answer: Envelope) -> list[Station]:
-    """Return the stations of a produce request, found from its answer back by links. O(causes)."""
+    """Follow links back from the answer of a produce request, and return the request's stations.
+    O(causes).
+    """
     if not isinstance(answer.event, network.ResponseSent):
         return []
     earliest_us = answer.mono_us - answer.event.total_us - _MARGIN_US
@@ -136,7 +140,9 @@ def record_stations(history: History, answer: Envelope) -> list[Station]:
 
 
 def _belongs(envelope: Envelope, own: tuple[str, int]) -> bool:
-    """Return whether a hop belongs to this request, and not to a follower's fetch on the way."""
+    """Return whether a hop belongs to this request, and not to a follower's fetch of its
+    records.
+    """
     match envelope.event:
         case (
             network.RequestReceived(connection_id=connection, correlation_id=correlation)
@@ -153,7 +159,7 @@ class MotionView:
     def __init__(self) -> None:
         self.on = False
         self.tasks_first = False
-        """Whether to sample timer tasks and not records. The Wheels screen sets it."""
+        """Whether to sample timer tasks instead of records. The Wheels screen sets it."""
         self.journey: Journey | None = None
         self.elapsed_us = 0
         """Real time in µs since the journey appeared on the screen."""
@@ -186,9 +192,9 @@ class MotionView:
         return min(self.elapsed_us // self.journey.factor, self.journey.length_us)
 
     def place(self) -> tuple[int, float]:
-        """Return the index of the last passed station, and the reached part of the way to the next.
+        """Return the index of the last passed station, and how much of the way to the next is done.
 
-        The part is 0.0 to 1.0.
+        The second value is 0.0 to 1.0.
         """
         if self.journey is None:
             return 0, 0.0
@@ -231,7 +237,9 @@ class MotionView:
                 pass
 
     def _await_reader(self, envelope: Envelope, history: History) -> None:
-        """Begin the journey when a consumer has got the record, or the wait for one is over."""
+        """Begin the journey when a consumer gets the record, or when the wait for a consumer is
+        over.
+        """
         stations = self._answered
         record = next(s for s in stations if isinstance(s.envelope.event, _APPENDED))
         assert isinstance(record.envelope.event, _APPENDED)

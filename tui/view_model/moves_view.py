@@ -77,7 +77,9 @@ class Step(NamedTuple):
 
 
 class Move:
-    """One move. `broker` is the broker with the log dirs, or the one that stops; else UNKNOWN."""
+    """One move. `broker` is the broker with the log dirs, or the broker that shuts down. For a move
+    between brokers it is UNKNOWN.
+    """
 
     def __init__(self, kind: str, name: str, broker: int, at_us: int) -> None:
         self.kind = kind
@@ -86,14 +88,16 @@ class Move:
         self.began_us = at_us
         self.key: PartitionKey | None = None
         self.route = ""
-        """From where to where the replica moves, in words."""
+        """The source and the target of the move, in words."""
         self.replicas: tuple[int, ...] = ()
-        """The brokers of all replicas in a move between brokers, also those to add or remove."""
+        """In a move between brokers: the brokers of all replicas, also of those to add or
+        remove.
+        """
         self.adding: tuple[int, ...] = ()
         self.steps: list[Step] = []
         self.ended_us = UNKNOWN
         self.failed = ""
-        """Why the move ended before it was done. Empty if it runs or is done."""
+        """Why the move failed or was cancelled. Empty if the move runs or is done."""
         self.at_least = False
         """Whether the move had begun before the dashboard was opened."""
         self.total = UNKNOWN
@@ -109,18 +113,18 @@ class Move:
         return self.ended_us == UNKNOWN
 
     def step(self, envelope: Envelope, words: str) -> None:
-        """Note that a phase began, unless it is the present one."""
+        """Record that a phase began, unless it is the present phase."""
         if not self.steps or self.steps[-1].words != words:
             self.steps.append(Step(envelope.mono_us, words, envelope))
             del self.steps[:-_KEPT_STEPS]
 
     def end(self, envelope: Envelope, failed: str = "") -> None:
-        """Note the end of the move."""
+        """Record the end of the move."""
         self.ended_us, self.failed, self.throttled = envelope.mono_us, failed, False
         self.step(envelope, failed or DONE)
 
     def sample(self, at_us: int, copied: int) -> None:
-        """Note how many bytes are copied."""
+        """Record how many bytes are copied."""
         self.copied = copied
         self._samples.append((at_us, copied))
         while self._samples[0][0] < at_us - _RATE_US and len(self._samples) > 2:
@@ -131,7 +135,7 @@ class Move:
         return max(self.total - self.copied, 0) if min(self.total, self.copied) >= 0 else UNKNOWN
 
     def rate(self) -> float:
-        """Return bytes per second over the last seconds; 0 if that is not known."""
+        """Return the bytes per second over the last seconds, or 0 if that is not known."""
         if len(self._samples) < 2:
             return 0.0
         (first_us, first), (last_us, last) = self._samples[0], self._samples[-1]
@@ -139,17 +143,19 @@ class Move:
 
 
 class Throttle:
-    """The throttle of one side of a broker: what it sends as leader, or fetches as follower."""
+    """The throttle of one side of a broker: for bytes sent as leader, or fetched as follower."""
 
     def __init__(self) -> None:
         self.bound = NO_BOUND
         self.rate = 0
         self.seen_us = UNKNOWN
-        """When an event last gave the rate. Without a throttle the broker sends no samples."""
+        """The time of the last event with the rate. Without a throttle the broker sends no
+        samples.
+        """
         self.holds_since_us = UNKNOWN
 
     def see(self, rate: int, bound: int, at_us: int) -> None:
-        """Note the present rate and its bound."""
+        """Record the present rate and its limit."""
         self.rate, self.bound, self.seen_us = rate, bound, at_us
 
     def shown(self, now_us: int) -> bool:
@@ -159,7 +165,7 @@ class Throttle:
 
 
 class MovesView:
-    """All moves. They change only through `apply`, after the logs' view got the same event."""
+    """All moves. They change only through `apply`, after the logs' view has got the same event."""
 
     READS: Final = frozenset(
         {
@@ -182,7 +188,7 @@ class MovesView:
         self.throttles: dict[tuple[int, str], Throttle] = {}
         """(broker, leader or follower) → its throttle."""
         self._in_snapshot: dict[int, set[str]] = {}
-        """Active controller → the reassignments in its snapshot that is arriving."""
+        """Active controller → the reassignments in its snapshot that is being received."""
 
     def advance(self, now_us: int) -> None:
         """Move time forward, never back."""
@@ -321,7 +327,7 @@ class MovesView:
                 move.step(envelope, f"attempt {e.attempt}{failed}{left}")
             case ServerStopped() as e:
                 self._end(name, envelope, "" if e.clean else "ended, not clean")
-            case _:  # it starts: an end that nobody has seen
+            case _:  # the broker starts: the end of its shutdown was not seen
                 self.running.pop(name, None)
 
     def _throttle(self, broker: int, envelope: Envelope) -> None:
@@ -364,7 +370,8 @@ class MovesView:
     def answer(self, silence: str = "") -> tuple[str, str]:
         """Return what moves: a kind (`ok` or `warning`) and a sentence.
 
-        `silence` says which running brokers have sent nothing for some time; empty if none.
+        `silence` says which running brokers have sent nothing for some time. It is "" if there are
+        none.
         """
         if not self.running and silence:
             return "warning", f"? {silence}: what moves now is not known"

@@ -1,8 +1,8 @@
 """The partitions: the leader, the replicas in sync, and the offsets of each replica.
 
-Several sources report on one partition: the controller that elects, the leader, the followers, each
-broker's metadata. Their reports are ordered by (leader epoch, zk_version). A report that is older
-than the known state is dropped, so a row never goes back.
+Several sources report on one partition: the controller, the leader, the followers, and each
+broker's metadata cache. Their reports are ordered by (leader epoch, zk_version). A report that is
+older than the known state is dropped, so a row never returns to an older state.
 """
 
 from typing import Final, NamedTuple
@@ -84,7 +84,9 @@ class PartitionKey(NamedTuple):
 
 
 class PartitionView:
-    """One partition. Offsets are -1 until a source reports them. For each source, hw ≤ leo."""
+    """One partition. Offsets are -1 until a source reports them. In each source's report, hw ≤
+    leo.
+    """
 
     def __init__(self, key: PartitionKey) -> None:
         self.key = key
@@ -100,7 +102,7 @@ class PartitionView:
         self.log_start = -1
         self.min_isr = 0
         self.replica_leos: dict[int, int] = {}
-        """Broker → its log end offset, as the broker reports it or as the leader knows it."""
+        """Broker → its replica's log end offset, from the broker itself or from the leader."""
 
     @property
     def isr_known(self) -> bool:
@@ -150,12 +152,12 @@ class PartitionsView:
         self._glow = glow
         self._brokers = brokers
         self._told: dict[int, set[PartitionKey]] = {}
-        """Broker → the partitions in its snapshot that is arriving."""
+        """Broker → the partitions in its snapshot that is being received."""
         self._told_by_controller: dict[int, set[PartitionKey]] = {}
 
     @property
     def by_key(self) -> dict[PartitionKey, PartitionView]:
-        """Return all partitions in their order. O(1); O(n log n) after new ones."""
+        """Return all partitions in their order. O(1), but O(n log n) after new ones were added."""
         if not self._in_order:
             self._by_key = dict(sorted(self._by_key.items(), key=_place))
             self._in_order = True
@@ -174,7 +176,7 @@ class PartitionsView:
     def sign(self, partition: PartitionView, broker: int) -> str:
         """Return the symbol of one replica.
 
-        `standing` adds what ZooKeeper still says of a dead broker.
+        For a dead broker, `standing` returns its role in ZooKeeper.
         """
         if broker not in partition.replicas:
             return NONE
@@ -187,9 +189,9 @@ class PartitionsView:
         return IN_ISR if broker in partition.isr else OUT_OF_SYNC
 
     def standing(self, partition: PartitionView, broker: int) -> str:
-        """Return what ZooKeeper still says of a dead broker: ● leader, ○ in the ISR, or nothing.
+        """Return the role that a dead broker still has in ZooKeeper: ● leader, ○ in the ISR, or "".
 
-        ZooKeeper is out of date between the death of a process and the end of its session. In this
+        Between the death of a process and the end of its session, ZooKeeper is out of date. In this
         time no produce with acks=all is acknowledged.
         """
         if broker not in partition.replicas or self._brokers.alive(broker):
@@ -393,7 +395,7 @@ class PartitionsView:
             p.hw, p.leo = hw, leo
 
     def _forget_untold(self, teller: int) -> None:
-        """Forget what a complete snapshot does not contain.
+        """Forget everything that a complete snapshot does not contain.
 
         A replica that is not in its broker's snapshot does not exist on this broker. A partition
         that the controller does not know is deleted.

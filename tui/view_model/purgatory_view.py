@@ -1,6 +1,6 @@
-"""The state of the Purgatory screen: all waiting operations, and what ended the others.
+"""The state of the Purgatory screen: all waiting operations, and the causes that ended others.
 
-For each purgatory of each broker it has the operations, and the brokers for which they wait.
+For each purgatory of each broker, it has the operations and the brokers that they wait for.
 """
 
 from collections import deque
@@ -44,7 +44,7 @@ SILENT_AFTER_US: Final = 1_000_000
 Its operations are then shown as they were at its last sample.
 """
 ALL: Final = ""
-"""A value in place of a purgatory's name. It means all purgatories."""
+"""A value that is used instead of a purgatory's name. It means all purgatories."""
 
 
 class OperationKey(NamedTuple):
@@ -82,7 +82,7 @@ class WaitingView(NamedTuple):
 
 
 class CompletionView(NamedTuple):
-    """One ended operation, out of those that brokers report one by one."""
+    """One ended operation. Brokers report only some of them one by one."""
 
     envelope: Envelope
     facts: OperationCompleted
@@ -117,7 +117,7 @@ class PurgatoryView:
         self.glow = Glow()
         self.purgatories: dict[tuple[int, str], OnePurgatory] = {}
         self.completions: deque[CompletionView] = deque(maxlen=KEPT_COMPLETIONS)
-        """Operations that ended after a long wait, or whose end another fact caused."""
+        """Operations that ended after a long wait, or that were ended by another fact."""
         self.completed = 0
         """The number of all completions so far."""
         self._sampled_us: dict[int, int] = {}
@@ -165,9 +165,9 @@ class PurgatoryView:
     def ended(self, broker: int | None = None, name: str = ALL) -> list[Ended]:
         """Return what ended operations in the last ten seconds, the most frequent cause first.
 
-        Causes that ended only waits of patient clients come last: they are many, and rarely the
-        answer. If several purgatories have the same cause, the typical wait is that of the
-        purgatory with the most operations.
+        Causes that ended only operations whose clients want to wait come last: they are frequent,
+        and rarely interesting. If several purgatories have the same cause, the typical wait is that
+        of the purgatory with the most operations.
         """
         by_cause: dict[str, list[Ended]] = {}
         unwilling: set[str] = set()
@@ -194,25 +194,27 @@ class PurgatoryView:
         return None
 
     def silent_us(self, broker: int) -> int:
-        """Return for how many µs a broker has sent no sample; 0 while it sends samples."""
+        """Return for how many µs a broker has sent no sample, or 0 if its last sample is recent."""
         sampled = self._sampled_us.get(broker, 0)
         quiet_us = self.glow.now_us - sampled
         return quiet_us if sampled and quiet_us > SILENT_AFTER_US else 0
 
     def silence(self, broker: int | None) -> int:
-        """Return for how many µs no chosen broker has sent a sample; 0 while one of them does."""
+        """Return for how many µs all chosen brokers have been silent, or 0 if one of them is
+        not.
+        """
         ages = [self.silent_us(b) for b in self.brokers() if broker in (None, b)]
         return min(ages, default=0)
 
     def as_of_ms(self, row: WaitingView) -> int:
-        """Return the time at which the known state of an operation is valid, on the timer's clock.
+        """Return the time of the known state of an operation, on the timer's clock.
 
         It is the present time, or the time of the last sample if the broker is silent.
         """
         return row.sampled_ms if self.silent_us(row.broker) else self.now_ms
 
     def age_ms(self, row: WaitingView) -> int:
-        """Return for how many ms an operation has waited, as far as it is known."""
+        """Return for how many ms an operation has waited, as far as that is known."""
         return max(self.as_of_ms(row) - row.begun_ms, 0)
 
     def apply(self, envelope: Envelope) -> None:
@@ -294,7 +296,7 @@ class PurgatoryView:
         return "ok", "✓ nothing waits"
 
     def _silence(self, silent: list[int]) -> str:
-        """Return how old the data of silent brokers is, as a text; empty if none is silent."""
+        """Return the age of the silent brokers' data as a text, or "" if no broker is silent."""
         if not silent:
             return ""
         age = duration(min(self.silent_us(broker) for broker in silent) / 1000)
@@ -308,7 +310,9 @@ def _after(words: str) -> str:
 
 
 def _blame(waiting: Iterable[WaitingView]) -> list[tuple[int, Missing]]:
-    """Return (waiting operations, largest lag) for each missing broker, most operations first."""
+    """Return the brokers that operations wait for, the one with the most operations first. Each
+    entry is (number of operations, largest lag of the broker).
+    """
     found: dict[int, tuple[int, Missing]] = {}
     for one in waiting:
         here: dict[int, Missing] = {}

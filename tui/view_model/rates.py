@@ -21,7 +21,7 @@ class Rate:
         self.history: deque[float] = deque(maxlen=KEPT)
         self.total = 0
         self.rose = 0
-        """By how much the last sample was above the sample before it."""
+        """The difference between the last two samples."""
         self._from: tuple[int, int] | None = None
 
     @property
@@ -32,7 +32,7 @@ class Rate:
     def sample(self, total: int, now_us: int) -> None:
         """Take a new total.
 
-        If it is smaller than before, the process was restarted: start again.
+        If it is smaller than the last total, the process was restarted, and the rate starts again.
         """
         self.rose = max(total - self.total, 0) if self._from is not None else 0
         self.total = total
@@ -45,6 +45,6 @@ class Rate:
             self._from = (total, now_us)
 
     def forget(self) -> None:
-        """Forget the total: its process is gone, and the next total belongs to a new process."""
+        """Forget the total. Its process is gone, and the next total belongs to a new process."""
         self.history.clear()
         self._from = None

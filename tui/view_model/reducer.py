@@ -17,7 +17,9 @@ class Routes:
     """Event type → the reducers that read it, in their order. Each type is looked up only once."""
 
     def __init__(self, reducers: Iterable[tuple[Reducer, frozenset[type] | None]]) -> None:
-        """Each reducer comes with the event types that it reads. None: it reads every event."""
+        """Each reducer comes with the event types that it reads, or None if it reads every
+        event.
+        """
         self._reducers: Final = tuple(reducers)
         self._by_type: dict[type, tuple[Reducer, ...]] = {}
 

@@ -1,4 +1,4 @@
-"""The state of the Replication screen: how far each replica is, and since when it lags.
+"""The state of the Replication screen: how far each replica has come, and since when it lags.
 
 It also has the history of the ISR, the leader epochs of each log, and the truncations. Leader, ISR
 and replicas of a partition come from `ClusterView`, which orders the reports of several processes.
@@ -67,7 +67,7 @@ KEPT_EPOCHS: Final = 64
 KEPT_TRUNCATIONS: Final = 200
 KEPT_ANSWERS: Final = 256
 RECENT_US: Final = 60_000_000
-"""How many µs a truncation counts as recent."""
+"""For how many µs a truncation counts as recent."""
 LATE_MS: Final = 1_000
 """A follower lags if it has not caught up for more ms than this.
 
@@ -118,8 +118,8 @@ class Truncation(NamedTuple):
     acknowledged: int = 0
     """How many of the removed records were acknowledged to producers with acks=1.
 
-    ProduceAnswered reports them. At level state few of these events are emitted, so 0 proves
-    nothing.
+    ProduceAnswered reports them. At level state few of these events are emitted. So 0 does not mean
+    that no record was acknowledged.
     """
 
     @property
@@ -149,7 +149,8 @@ class Truncation(NamedTuple):
     def brief(self) -> str:
         """Return the truncation as a short text, for the answer line.
 
-        A narrow window cuts the end. So the danger comes first: acknowledged records that are gone.
+        In a narrow window the end is cut off. So the most important part comes first: acknowledged
+        records that are lost.
         """
         if self.committed:
             kind = f"{'' if self.exact else 'at least '}{self.committed:,} of them committed"
@@ -173,8 +174,8 @@ class ReplicaView:
         self.last_fetch_ms = -1
         self.caught_up_ms = -1
         self.sampled = False
-        """Whether the replica's broker has sent a sample or a snapshot. A fact alone is soon out of
-        date.
+        """Whether the replica's broker has sent a sample or a snapshot. Offsets from a fact alone
+        are soon out of date.
         """
         self.epochs: dict[int, int] = {}
         """Leader epoch → its start offset in this log, in ascending order."""
@@ -216,7 +217,7 @@ class PartitionReplication:
             if broker in step.isr:
                 return left
             left = step.at_us
-        return None  # it was already out in the first known ISR
+        return None  # not even a member of the first known ISR
 
 
 class ReplicationView:
@@ -323,7 +324,7 @@ class ReplicationView:
     def _became_leader(self, e: BecameLeader, teller: int) -> None:
         p = self[PartitionKey(e.topic, e.partition)]
         p[teller].leo, p[teller].hw = e.start_offset, e.high_watermark
-        for broker in e.replicas:  # a new leader knows nothing of them before they fetch
+        for broker in e.replicas:  # unknown to a new leader until they fetch
             if broker != teller:
                 p[broker].remote_leo = p[broker].last_fetch_ms = p[broker].caught_up_ms = -1
 
@@ -375,7 +376,7 @@ class ReplicationView:
         )
 
     def _acknowledged(self, e: ProduceAnswered, teller: int) -> None:
-        """Note the offsets that a leader acknowledged before they were committed."""
+        """Record the offsets of records that a leader has acknowledged."""
         for topic, partition, first, end, error in e.partitions:
             if error != "NONE":
                 continue
@@ -396,7 +397,7 @@ class ReplicationView:
         replica.hw, replica.remote_leo = min(replica.hw, cut.after), -1
 
     def _uncleanly(self, e: UncleanTruncation, teller: int) -> None:
-        """Add to the last reported truncation how many of its records had been committed."""
+        """Add the number of lost committed records to the last reported truncation."""
         p = self[PartitionKey(e.topic, e.partition)]
         for cuts in (p.truncations, self.truncations):
             for at in range(len(cuts) - 1, -1, -1):
@@ -420,7 +421,7 @@ class ReplicationView:
         steps.append(IsrStep(envelope.mono_us, known.isr, because, first, envelope))
 
     def trouble(self, p: PartitionView) -> int:
-        """Return how bad the state of a partition is: one of the numbers in TROUBLES."""
+        """Return how bad the state of a partition is, as one of the numbers in TROUBLES."""
         partitions = self.cluster.partitions
         if not partitions.leader_lives(p):
             return NO_LEADER_LIVES
@@ -433,7 +434,9 @@ class ReplicationView:
         return LAGS if any(self.lags(p, broker) for broker in p.replicas) else WELL
 
     def behind(self, p: PartitionView, broker: int) -> int:
-        """Return how many records of the leader's log a replica lacks; 0 if that is not known."""
+        """Return how many records of the leader's log a replica still lacks, or 0 if that is
+        unknown.
+        """
         known = self.by_key.get(p.key)
         if known is None or broker == p.leader or p.leader not in known.replicas:
             return 0
@@ -459,10 +462,10 @@ class ReplicationView:
         return known.sampled_us // 1000
 
     def isr_known_until_us(self, p: PartitionView) -> int:
-        """Return until when the ISR is known, in µs. O(1).
+        """Return the time up to which the ISR is known, in µs. O(1).
 
-        This is the present time. But if the leader should run and is silent, it is the time of its
-        last sample, because the leader may have changed the ISR since then.
+        This is the present time. But if the leader seems to run and is silent, it is the time of
+        the leader's last sample. The leader may have changed the ISR since then.
         """
         leader = self.cluster.brokers.by_id.get(p.leader)
         runs = leader is not None and not leader.dead and leader.process != "paused"
@@ -471,7 +474,7 @@ class ReplicationView:
         return self.now_us - leader.old_us(self.now_us)
 
     def isrs_old_us(self, partitions: Iterable[PartitionView]) -> int:
-        """Return how old the oldest knowledge of these ISRs is, in µs; 0: all are up to date."""
+        """Return the age of the oldest of these ISRs' data, in µs, or 0 if all are up to date."""
         return max((self.now_us - self.isr_known_until_us(p) for p in partitions), default=0)
 
     def _silent_leader(self) -> tuple[int, int] | None:
@@ -494,7 +497,7 @@ class ReplicationView:
         return self.behind(p, broker) > 0 and self.late_ms(p, broker) > LATE_MS
 
     def recent_cut(self, key: PartitionKey) -> Truncation | None:
-        """Return the last truncation of a partition if it is recent, or else None."""
+        """Return the last truncation of a partition if it is recent, and otherwise None."""
         known = self.by_key.get(key)
         if known is None or not known.truncations:
             return None
@@ -531,7 +534,7 @@ class ReplicationView:
         return ", ".join(parts)
 
     def answer(self) -> tuple[str, str]:
-        """Answer "how far is each replica, and what did it throw away?": a kind and a sentence."""
+        """Answer "how far is each replica, and what did it cut off?" with a kind and a sentence."""
         partitions = self.by_trouble()
         if not partitions:
             return "ok", "no topics yet"
@@ -583,7 +586,9 @@ class ReplicationView:
         return "ok", f"✓ every replica keeps up with its leader: {number}"
 
     def _who_is_out(self, partitions: list[PartitionView]) -> str:
-        """Return the broker that is missing from most ISRs, and where it is farthest behind."""
+        """Return the broker that is missing from most ISRs, and the partition in which it lags
+        most.
+        """
         out: dict[int, list[PartitionView]] = {}
         for p in partitions:
             for broker in set(p.replicas) - set(p.isr) - set(p.adding):
@@ -610,7 +615,7 @@ def _because(envelope: Envelope) -> str:
 
 
 class Scale(NamedTuple):
-    """A range of offsets, drawn on `width` cells. It moves only when an offset leaves it."""
+    """A range of offsets, drawn on `width` cells. The range moves only when an offset leaves it."""
 
     left: int
     right: int

@@ -1,4 +1,4 @@
-"""The state of the Requests screen: time by broker and API, and single requests."""
+"""The state of the Requests screen: times by broker and API, and single requests."""
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable
@@ -62,7 +62,7 @@ def id_of(slow: SlowRequest) -> RequestId:
 
 
 def in_order(hops: Iterable[Envelope]) -> list[Envelope]:
-    """Return the hops of one request in the order of time. They may come by two streams."""
+    """Return the hops of one request in the order of time. They may come from two streams."""
     return sorted(hops, key=lambda hop: (hop.mono_us, hop.seq))
 
 
@@ -83,7 +83,7 @@ class RequestsView:
         self.glow = Glow()
         self.times = RequestTimesView()
         self.latest: deque[SlowRequest] = deque(maxlen=KEPT_LATEST)
-        """The last answered requests whose hops are known, also the fast ones."""
+        """The last answered requests whose hops are known. They include fast requests."""
         self._hops: OrderedDict[RequestId, list[Envelope]] = OrderedDict()
         """The hops of the requests that began last, whether they are listed or not."""
         self._latest_hops: dict[RequestId, list[Envelope]] = {}
@@ -111,7 +111,7 @@ class RequestsView:
     def take_hop(self, envelope: Envelope) -> None:
         """Take one hop, from the stream of facts or of level hops.
 
-        A hop that comes twice is counted once.
+        A hop that comes from both streams is counted once.
         """
         key = request_id(envelope)
         if key is None:
@@ -132,7 +132,7 @@ class RequestsView:
     def _list(self, key: RequestId, hops: list[Envelope]) -> None:
         """Put a request into `latest` as soon as its arrival and its answer are both known.
 
-        They come by two streams, so either of them may come first.
+        They come from two streams, so either of them may come first.
         """
         if not any(isinstance(hop.event, RequestReceived) for hop in hops):
             return
@@ -147,7 +147,7 @@ class RequestsView:
     def latest_hops(self) -> dict[RequestId, list[Envelope]]:
         """Return the hops of the requests in `latest`.
 
-        The lists grow while hops arrive. O(latest).
+        The lists grow when more hops arrive. O(latest).
         """
         return dict(self._latest_hops)
 
@@ -160,7 +160,7 @@ class RequestsView:
         """Return the rows of the table, sorted by broker.
 
         APIs with requests in the last ten seconds come first. For all brokers together, only these
-        APIs are listed; if there are none, all APIs.
+        APIs are listed, or all APIs if there are none.
         """
         rows = [
             ApiRow(times, times.recent(self.now_us))
@@ -174,7 +174,9 @@ class RequestsView:
         )
 
     def busiest(self) -> int | None:
-        """Return the broker whose requests spent the most time that clients did not ask for."""
+        """Return the broker whose requests took the most time, without waits that clients
+        wanted.
+        """
         spent: dict[int, float] = dict.fromkeys(self.times.brokers(), 0.0)
         for row in self.rows(None):
             spent[row.times.api.broker] += sum(
@@ -187,7 +189,7 @@ class RequestsView:
     def answer(self, broker: int | None) -> str:
         """Answer the screen's question for one broker.
 
-        None: for the broker that spent the most time.
+        None means the broker whose requests took the most time (see `busiest`).
         """
         chosen = self.busiest() if broker is None else broker
         if chosen is None:

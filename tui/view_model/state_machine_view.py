@@ -1,7 +1,7 @@
 """The controller's two state machines: how many objects are in each state, and the transitions.
 
 The tables come from the controller's code, in a snapshot. A transition that a table does not
-contain is drawn as well: a new controller sets states from what it finds in ZooKeeper.
+contain is drawn as well: a new controller sets states directly from the data in ZooKeeper.
 """
 
 from collections import Counter
@@ -69,7 +69,9 @@ class StateMachineView:
         self._glow.touch(self.name, after)
 
     def edges(self, before: str) -> list[Edge]:
-        """Return the transitions from a state: first those of the table, then other seen ones."""
+        """Return the transitions from a state: first those in the table, then others that were
+        seen.
+        """
         table = self._table.get(before, ())
         seen = [after for was, after in self._times if was == before and after not in table]
         return [

@@ -1,8 +1,9 @@
 """The time line: facts with their causes, the newest last. Equal facts become one line.
 
-There are two logs. The loud log, the ticker, contains the facts that deserve a line for everybody.
-The other log contains every fact, so that a chain of causes can be read step by step. In each log,
-a line knows the line of its nearest cause. The cause is found by links and never by time alone.
+There are two logs. The loud log, the ticker, contains only facts that are important for every
+reader. The other log contains every fact, so that a chain of causes can be read step by step. In
+each log, a line knows the line of its nearest cause. The cause is found by links and never by time
+alone.
 """
 
 from collections import deque
@@ -30,7 +31,7 @@ KEPT_FACTS: Final = 20_000
 _FORGOTTEN_AT_ONCE: Final = KEPT_FACTS // 4
 FOLD_US: Final = 1_500_000
 REPEAT_US: Final = 10_000_000
-"""Within this many µs, the same fact repeated becomes one line with a count."""
+"""If the same fact is repeated within this many µs, it becomes one line with a count."""
 _LOOK_BACK: Final = 12
 _KEPT_SUBJECTS: Final = 1_000
 SHOWN_EFFECTS: Final = 40
@@ -52,7 +53,7 @@ class TickerLine:
         self.number = number
         """The line's number. Lines are numbered from 1, in the order in which they began.
 
-        They stand in this order, except for a cause that was moved above its effect.
+        The lines are in this order, except for a cause that was moved above its effect.
         """
         self.envelope = envelope
         """The first fact of the line."""
@@ -127,10 +128,11 @@ class LineLog:
         return next((i for i in near if self.lines[i].number == number), None)
 
     def put_above(self, cause: int, number: int, effect: Envelope) -> None:
-        """Set the cause of the line of `effect`, which began later, and move that line above it.
+        """Set line `cause` as the cause of line `number`, and move the cause above its effect.
 
-        Clocks of two processes differ by some ms, and a reader looks for a cause above its effect.
-        A line that began with another fact is not moved. O(1).
+        The clocks of two processes may differ by some ms, so a cause may come after its effect. A
+        reader looks for the cause above the effect. Nothing changes if line `number` began with
+        another fact than `effect`. O(1).
         """
         at, cause_at = self.index(number), self.index(cause)
         if at is None or cause_at is None or at == cause_at:
@@ -154,14 +156,15 @@ class LineLog:
 
 
 class Traced:
-    """One fact: the numbers of its lines, and the reason that its effects' lines show."""
+    """One fact: the numbers of its lines, and the reason that is shown in the lines of its
+    effects.
+    """
 
     __slots__ = ("because", "loud", "quiet")
 
     def __init__(self, loud: int, quiet: int, because: str) -> None:
         self.loud = loud
-        """The number of the fact's line in the loud log, or of the line of its nearest cause there.
-        """
+        """The number of the fact's line in the loud log, or of its nearest cause's line there."""
         self.quiet = quiet
         self.because = because
 
@@ -211,7 +214,9 @@ class Ticker:
 
     @property
     def told(self) -> int:
-        """Return how many loud lines were begun so far. If it changes, there is a new line."""
+        """Return how many loud lines were begun so far. If the number changes, there is a new
+        line.
+        """
         return self.loud.begun
 
     def apply(self, envelope: Envelope) -> None:
@@ -222,8 +227,8 @@ class Ticker:
             self._link_event(envelope)
             return
         if known.kind is not Kind.FACT:
-            # A broker's snapshot says which session it has. Without it, the chain of a kill would
-            # begin only at the expiry of the session.
+            # A broker's snapshot contains the broker's session. Without it, the chain of a killed
+            # broker would begin only with the expiry of the session.
             if known.kind is Kind.SNAPSHOT:
                 self.history.add(envelope)
             return
@@ -243,8 +248,8 @@ class Ticker:
     def _before(self, envelope: Envelope) -> Traced:
         """Return what is known about the nearest cause of a fact.
 
-        Only earlier facts count, so a view that was wound back shows the same lines as the first
-        time. Who caused a write becomes known only by a later fact: `_settle` adds it.
+        Only earlier facts are used, so a view that was wound back shows the same lines as before.
+        The cause of a write becomes known only with a later fact, so `_settle` adds it.
         """
         found: Traced | None = None
         for link in self.history.parents(envelope):
@@ -253,13 +258,13 @@ class Ticker:
             known = self._traced.value.get(self.history.ident(link.cause), _UNKNOWN)
             if link.kind is not LinkKind.ZNODE:
                 # A chain may be: reason → a broker's write to a znode → fact. The reason explains
-                # more than the write, so it is shown as the cause of the fact.
+                # more than the write does, so it is shown as the cause of the fact.
                 return Traced(known.loud, found.quiet if found else known.quiet, known.because)
             found = found or known
         return found or _UNKNOWN
 
     def _settle(self, effect: Envelope) -> None:
-        """Set the cause of an earlier fact, because the cause has become known only now."""
+        """Set the cause of an earlier fact, because that cause has just become known."""
         traced = self._traced.value.get(self.history.ident(effect))
         cause = self.history.cause_of(effect)
         if traced is None or cause is None:

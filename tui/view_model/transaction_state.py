@@ -1,4 +1,4 @@
-"""What is known of one transactional id, and of one partition that has transactions."""
+"""The known state of one transactional id, and of one partition that has transactions."""
 
 from collections import OrderedDict, deque
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from .partition_view import PartitionKey
 
 ONGOING: Final = "Ongoing"
 PREPARED: Final = {"PrepareCommit": "commit", "PrepareAbort": "abort"}
-"""The states in which the end is decided and markers are being written → how it ends."""
+"""For each state in which the end is decided and markers are being written: how it ends."""
 COMPLETE: Final = {"CompleteCommit": "committed", "CompleteAbort": "aborted"}
 WRITTEN, WAITS, UNKNOWN = "written", "waits", "?"
 """The states of a marker. Any other text is the error of its last attempt."""
@@ -20,12 +20,12 @@ NO_BROKER: Final = -1
 
 
 class Fence(NamedTuple):
-    """A producer that was fenced: another one took its place, or a request of it was refused."""
+    """A producer that was fenced: another one replaced it, or its request was refused."""
 
     at_us: int
     epoch: int
     words: str
-    """Who fenced whom, and by what."""
+    """The fenced producer, the one that fenced it, and how that happened, in words."""
     envelope: Envelope
 
 
@@ -37,9 +37,11 @@ class Ended(NamedTuple):
     """`committed` or `aborted`."""
     partitions: int
     open_us: int | None
-    """From its beginning to the decision; None if its beginning is not known."""
+    """The time from the beginning to the decision. None if the beginning is not known."""
     markers_us: int | None
-    """From the decision to the last marker; None if the decision was before you looked."""
+    """The time from the decision to the last marker. None if the dashboard did not see the
+    decision.
+    """
 
 
 class TransactionView:
@@ -48,14 +50,16 @@ class TransactionView:
     def __init__(self, transactional_id: str, seen_us: int) -> None:
         self.transactional_id = transactional_id
         self.seen_us = seen_us
-        """When this view first heard of the present transaction."""
+        """The time of the first event about the present transaction."""
         self.producer_id = -1
         self.epoch = -1
         self.coordinator = NO_BROKER
         self.coordinator_epoch = -1
         self.log_partition = -1
         self.inherited = False
-        """Whether the coordinator is new, and the state is what the one before it reported."""
+        """Whether the coordinator is new, so that the state is the one that the old coordinator
+        reported.
+        """
         self.state = ""
         self.pending = ""
         self.partitions: tuple[str, ...] = ()
@@ -63,11 +67,11 @@ class TransactionView:
         self.started_us: int | None = None
         """When the transaction began, by the coordinator's clock."""
         self.changed_us: int | None = None
-        """When the present state began; None if nobody has reported it."""
+        """When the present state began. None if no event has reported it."""
         self.markers: dict[str, str] = {}
         """Partition → the state of its marker. Empty if no marker is needed now."""
         self.marker_brokers: dict[str, int] = {}
-        """Partition → the broker that last answered for its marker."""
+        """Partition → the broker that last answered a request to write its marker."""
         self.ended: Ended | None = None
         self.fences: deque[Fence] = deque(maxlen=KEPT_FENCES)
         self.owners: OrderedDict[tuple[int, int], str] = OrderedDict()
@@ -75,7 +79,7 @@ class TransactionView:
         self.envelope: Envelope | None = None
         """The last fact about this id."""
         self.confirmed = True
-        """False between the beginning of a snapshot and the part of it that names this id."""
+        """False from the beginning of a snapshot until the part about this id has been received."""
 
     @property
     def open(self) -> bool:
@@ -84,7 +88,7 @@ class TransactionView:
 
     @property
     def client(self) -> str:
-        """The client that has the present epoch; empty if it initialised before you looked."""
+        """The client that has the present epoch, or "" if its initialisation was not seen."""
         return self.owners.get((self.producer_id, self.epoch), "")
 
     @property
@@ -98,19 +102,21 @@ class TransactionView:
         return len(self.markers) - len(self.waits_for)
 
     def own(self, producer_id: int, epoch: int, client: str) -> None:
-        """Note which client has an epoch."""
+        """Record which client has an epoch."""
         self.owners[producer_id, epoch] = client
         if len(self.owners) > KEPT_OWNERS:
             self.owners.popitem(last=False)
 
     def open_us(self, now_us: int) -> tuple[int, bool]:
-        """Return for how long the transaction is open in µs, and whether it may be longer."""
+        """Return how long the transaction has been open in µs, and whether it may be open
+        longer.
+        """
         if self.started_us is not None:
             return max(now_us - self.started_us, 0), False
         return max(now_us - self.seen_us, 0), True
 
     def left_us(self, now_us: int) -> int | None:
-        """Return after how many µs the coordinator aborts the transaction; None if unknown."""
+        """Return in how many µs the coordinator aborts the transaction, or None if unknown."""
         if self.state != ONGOING or self.started_us is None or self.timeout_ms < 0:
             return None
         return max(self.started_us + self.timeout_ms * 1000 - now_us, 0)
@@ -124,12 +130,12 @@ class OpenInLog(NamedTuple):
     first_offset: int
     marker_offset: int
     since_us: int | None
-    """When the leader wrote its first batch; None if the leader does not know it."""
+    """When the leader wrote the first batch. None if the leader does not know the time."""
     seen_us: int
-    """When this view first heard of it."""
+    """The time of the first event about it."""
 
     def held_us(self, now_us: int) -> tuple[int, bool]:
-        """Return for how long it is open there in µs, and whether it may be longer."""
+        """Return how long it has been open in this log in µs, and whether it may be open longer."""
         if self.since_us is not None:
             return max(now_us - self.since_us, 0), False
         return max(now_us - self.seen_us, 0), True
@@ -142,14 +148,14 @@ class HeldPartition:
         self.key = key
         self.hw: int | None = None
         self.lso: int | None = None
-        """HW and LSO of the leader's last sample; None if there is none."""
+        """HW and LSO in the leader's last sample. None if there is none."""
         self.open: tuple[OpenInLog, ...] = ()
-        """The first of its open transactions. The first one holds the LSO back."""
+        """The partition's first open transactions. The very first one holds the LSO back."""
         self.open_count = 0
 
     @property
     def held(self) -> int | None:
-        """How many offsets readers with read_committed cannot read yet; None if unknown."""
+        """How many offsets readers with read_committed cannot read yet, or None if unknown."""
         if self.hw is None or self.lso is None:
             return None
         return max(self.hw - self.lso, 0)

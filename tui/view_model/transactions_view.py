@@ -1,8 +1,8 @@
 """The state of the Transactions screen: transactional ids, and the partitions that they hold back.
 
 The coordinator of a transactional id reports its state. The leader of a partition reports which
-transactions are open in its log, and since when. A transaction that is open in a log, while its
-coordinator does not know it there, hangs: nobody will write its marker.
+transactions are open in its log, and since when. A transaction hangs if it is open in a log, but
+its coordinator does not know that it has this partition. Then no marker will be written.
 """
 
 from collections import OrderedDict
@@ -83,13 +83,12 @@ HELD_EVENTS: Final[tuple[type[Event], ...]] = (
 KEPT_IDS: Final = 1000
 KEPT_PARTITIONS: Final = 1000
 _HANGS_US: Final = 3_000_000
-"""A log has a transaction that the coordinator does not know for so long: it hangs. Shorter times
-prove nothing, because two brokers report.
+"""If a log has a transaction for longer than this, and the coordinator does not know it, the
+transaction hangs. A shorter time may only be the difference between the reports of two brokers.
 """
 _SLOW_US: Final = 1_000_000
-"""A transaction that is open, or waits for markers, for longer than this comes first in the list.
-
-Shorter ones would make the list jump.
+"""Transactions that have been open or waiting for markers for longer than this come first in the
+list. If shorter ones came first too, the order would change all the time.
 """
 _RECENT_US: Final = 10_000_000
 _COORDINATOR: Final = "the coordinator, after its time-out"
@@ -105,7 +104,7 @@ class TransactionsView:
         self._cluster = cluster
         self.glow = Glow()
         self.by_id: OrderedDict[str, TransactionView] = OrderedDict()
-        """The ids, the one that changed last at the end."""
+        """The ids, in the order of their last change."""
         self.left_out = 0
         """How many ids were dropped because there were too many."""
         self.partitions: OrderedDict[PartitionKey, HeldPartition] = OrderedDict()
@@ -119,9 +118,10 @@ class TransactionsView:
         self.glow.advance(now_us)
 
     def now_of(self, broker: int) -> int:
-        """Return the time of what this broker has reported: now, or its last sample if it is old.
+        """Return the time up to which this broker's reports are valid: now, or the time of its last
+        sample if that is old.
 
-        So an age does not grow while nobody knows whether the thing still lasts.
+        So an age does not grow while it is unknown whether the state still lasts.
         """
         known = self._cluster.brokers.by_id.get(broker)
         return self.now_us - (known.old_us(self.now_us) if known is not None else 0)
@@ -185,7 +185,7 @@ class TransactionsView:
                 self._fence(envelope)
 
     def _fence(self, envelope: Envelope) -> None:
-        """Note who initialises, and who is fenced by whom."""
+        """Record which producer initialises, and which producer is fenced by which other one."""
         match envelope.event:
             case TransactionalIdInitialised() as e:
                 view = self._of(envelope, e.transactional_id)
@@ -242,7 +242,7 @@ class TransactionsView:
         """Return the view of an id, which this event is about."""
         view = self.by_id.get(name)
         if view is None:
-            if len(self.by_id) >= KEPT_IDS:  # before the new id, which has no state yet
+            if len(self.by_id) >= KEPT_IDS:  # before the new id is added, which has no state yet
                 quiet = (known for known, each in self.by_id.items() if not each.open)
                 self._drop(next(quiet, next(iter(self.by_id))))
                 self.left_out += 1
@@ -349,7 +349,7 @@ class TransactionsView:
     def _in_log(
         self, envelope: Envelope, held: HeldPartition, each: UnstableTransaction
     ) -> OpenInLog:
-        """Return an open transaction of a sample. Keep when this view first heard of it."""
+        """Return an open transaction of a sample, with the time of the first event about it."""
         known = next(
             (
                 one
@@ -381,7 +381,7 @@ class TransactionsView:
         self.glow.touch("held", key)
 
     def _moved(self, envelope: Envelope, e: LastStableOffsetMoved) -> None:
-        """The last stable offset has moved: transactions that began below it are over."""
+        """Handle a move of the last stable offset: transactions that began below it are over."""
         key = PartitionKey(e.topic, e.partition)
         held = self.partitions.get(key)
         if held is None or not self._leads(envelope.source.id, key):
@@ -399,10 +399,10 @@ class TransactionsView:
         return self.by_id.get(name) if name is not None else None
 
     def hangs(self, held: HeldPartition, one: OpenInLog) -> bool:
-        """Return whether a transaction is open in a log and its coordinator does not know it there.
+        """Return whether a transaction hangs: it is open in a log, but not for its coordinator.
 
-        The answer is False as long as one of the two has not reported for some time, and in a past
-        of which there are facts only.
+        The result is False if the leader or the coordinator has not reported for some time, or if
+        only facts of the past are known.
         """
         view = self.transaction_of(one.producer_id)
         if one.marker_offset >= 0 or self._cluster.facts_only or (view is None and self.left_out):
@@ -437,7 +437,9 @@ class TransactionsView:
         )
 
     def transactions(self) -> list[TransactionView]:
-        """Return the ids: those that are open for long first, the longest first; then by name."""
+        """Return the ids. Those that have been open for long come first, the longest first. The
+        others are sorted by name.
+        """
 
         def place(view: TransactionView) -> tuple[int, str]:
             age_us, _ = view.open_us(self.now_us) if view.open else (0, False)
@@ -446,9 +448,9 @@ class TransactionsView:
         return sorted(self.by_id.values(), key=place)
 
     def rows(self, chosen: TransactionView | None = None) -> list[PartitionRow]:
-        """Return the partitions that had transactions: the longest held one first.
+        """Return the partitions that had transactions. Those that are held back longest come first.
 
-        The partitions of the chosen id come before the others that nobody holds back.
+        Among the partitions that are not held back, those of the chosen id come first.
         """
         rows = [row for held in self.partitions.values() if (row := self._row(held)) is not None]
         of_chosen = {*(chosen.partitions if chosen else ()), *(chosen.markers if chosen else ())}
@@ -476,7 +478,7 @@ class TransactionsView:
         )
 
     def answers(self) -> list[Answer]:
-        """Answer the screen's question: each trouble in a sentence, the worst one first."""
+        """Answer the screen's question with a sentence for each trouble, the worst one first."""
         rows = self.rows()
         found = [
             *self._hanging(rows),
@@ -504,14 +506,14 @@ class TransactionsView:
         )
 
     def ago_us(self, view: TransactionView, at_us: int) -> int:
-        """Return how long ago a fact of a transaction's coordinator was.
+        """Return the age of a fact from a transaction's coordinator.
 
-        The fact may be newer than the last sample of a coordinator that has died since.
+        It is 0 if the fact is newer than the last sample, for example of a dead coordinator.
         """
         return max(self.now_of(view.coordinator) - at_us, 0)
 
     def open_words(self, view: TransactionView) -> str:
-        """Return for how long a transaction is open, in words."""
+        """Return how long a transaction has been open, in words."""
         return age_words(view.open_us(self.now_of(view.coordinator)))
 
     def _hanging(self, rows: Iterable[PartitionRow]) -> Iterable[Answer]:
@@ -583,7 +585,9 @@ class TransactionsView:
 
 
 def _aborts_in(left_us: int) -> str:
-    """Return when a transaction is aborted. The coordinator checks the times by an interval."""
+    """Return in words when a transaction is aborted. The coordinator checks its time-out at
+    intervals.
+    """
     if not left_us:
         return "its time is over, and the coordinator aborts it at its next check"
     return f"the coordinator aborts it in {duration(left_us / 1000)}"
@@ -599,7 +603,9 @@ def _key_of(name: str) -> PartitionKey:
 
 
 def _local_us(envelope: Envelope, wall_ms: int) -> int | None:
-    """Return a wall time of the event's process on the view's clock; None if it is not known."""
+    """Convert a wall time of the event's process to the view's clock, or return None if it is
+    unknown.
+    """
     if wall_ms < 0:
         return None
     return envelope.mono_us - (envelope.wall_ms - wall_ms) * 1000

@@ -120,7 +120,8 @@ class Move(NamedTuple):
     level: int
     """The level to which the tasks went.
 
-    0: not known. Some may have run, or may have been cancelled at that moment.
+    0 means that the level is not known. Some of the tasks may have run or may have been cancelled
+    at that moment.
     """
     slot: int
     tasks: int
@@ -154,7 +155,9 @@ class TimerView:
         """The recent moves of tasks, the latest last."""
         self._waiting_us = 0
         self._named_us = 0
-        """When an event last named a moved task, in µs. Moves are then not read from samples."""
+        """The time of the last event that named a moved task, in µs. After such an event, moves are
+        not derived from samples.
+        """
 
     @property
     def title(self) -> str:
@@ -165,7 +168,7 @@ class TimerView:
         return self.purgatory is not None
 
     def move(self, move: Move) -> None:
-        """Note a move. Moves between the same two slots within one second become one."""
+        """Record a move. Moves between the same two slots within one second become one."""
         for at, known in enumerate(self.moves):
             if known[:4] == move[:4] and move.at_us - known.at_us <= GLOW_US:
                 del self.moves[at]
@@ -178,7 +181,7 @@ class TimerView:
         return [move for move in reversed(self.moves) if now_us - move.at_us <= GLOW_US]
 
     def why_low_wheels_are_empty(self) -> str:
-        """Return why the lower wheels of a timer in use are always empty; empty if they are not.
+        """Return why the lower wheels of a busy timer are always empty, or "" if they are not.
 
         A produce may wait 30 s, so its task is put on level 4. It is answered some ms later, and
         its task is cancelled there. The task would come down only if the produce were not answered.
@@ -196,7 +199,7 @@ class TimerView:
     def next_in_ms(self) -> int | None:
         """Return how many ms remain until the next bucket is due.
 
-        0: it is being handled. None: no task waits.
+        0 means that the bucket is being handled, and None that no task waits.
         """
         return (
             max(self.next_bucket_ms - self.now_ms, 0) if self.next_bucket_ms is not None else None
@@ -283,7 +286,7 @@ class WheelsView:
                 pass
 
     def _named(self, broker: int, name: str, move: Move) -> None:
-        """Note a move of a task that an event has named."""
+        """Record a move of a task that an event has named."""
         timer = self._timer(broker, name)
         timer._named_us = move.at_us
         timer.move(move)
@@ -331,8 +334,8 @@ class WheelsView:
     ) -> None:
         """Derive a move of tasks from two samples of a slot.
 
-        If the hand has passed a slot of a higher level, its tasks went down. If a slot has got
-        tasks, they came from outside or from a higher level: the sample does not show which.
+        If the hand has passed a slot of a higher level, its tasks went down. If a slot has new
+        tasks, they came from outside or from a higher level. The sample does not show from which.
         """
         now_us = self.glow.now_us
         if now_us - timer._named_us <= GLOW_US:
@@ -365,7 +368,7 @@ class WheelsView:
 def why(operation: WaitingOperation) -> list[str]:
     """Return why the operation still waits, one line for each requirement.
 
-    A line names the broker that is behind.
+    A line names each broker that is behind.
     """
     lines = []
     for needs in operation.why:

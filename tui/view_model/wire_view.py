@@ -47,9 +47,11 @@ class WireView:
         """Broker → its latest capture."""
         self.frames = Frames()
         self.client: str | None = None
-        """The list shows only the frames of this client. None: of all clients."""
+        """The list shows only the frames of this client. If it is None, it shows those of all
+        clients.
+        """
         self.api: int | None = None
-        """The list shows only the frames of this API. None: of all APIs."""
+        """The list shows only the frames of this API. If it is None, it shows those of all APIs."""
         self.listed: list[CapturedFrame] = []
         self.chosen: CapturedFrame | None = None
         self.decoded: Decoded | None = None
@@ -182,7 +184,7 @@ class WireView:
         return self.frames.partner(self.chosen) if self.chosen is not None else None
 
     def choose_partner(self) -> bool:
-        """Choose the other half of the pair. Return whether it was captured."""
+        """Choose the partner of the chosen frame. Return whether the partner was captured."""
         partner = self.partner
         if partner is None:
             return False
@@ -281,7 +283,9 @@ class WireView:
 
 
 def _next(values: list[T], present: T | None) -> T | None:
-    """Return the value after `present`. None stands before the first value and after the last."""
+    """Return the value after `present`. After the last value comes None, and after None the first
+    value.
+    """
     if present is None:
         return values[0] if values else None
     later = values[values.index(present) + 1 :] if present in values else []

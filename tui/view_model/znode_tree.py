@@ -1,7 +1,7 @@
 """The tree of znodes on the ZooKeeper screen: open znodes, recent changes, and deleted znodes.
 
-Only open rows are listed, and of many children only one page. So ten thousand znodes cost the
-memory of ten thousand small objects, but no time when a frame is drawn.
+Only open rows are listed, and of many children only one page. So ten thousand znodes need the
+memory of ten thousand small objects, but take no time when a frame is drawn.
 """
 
 from collections import OrderedDict
@@ -12,9 +12,9 @@ from .glow import Glow
 
 ROOT: Final = "/"
 PAGE: Final = 100
-"""How many children of a znode are listed at first, and how many more after each [enter]."""
+"""The number of children that are listed at first, and that each [enter] adds."""
 GHOST_US: Final = 10_000_000
-"""How many µs a deleted znode is still drawn, struck through."""
+"""For how many µs a deleted znode is still drawn, struck through."""
 MAX_GHOSTS: Final = 200
 MAX_FOUND: Final = 200
 """The maximum number of znodes that a search lists."""
@@ -46,7 +46,7 @@ class Znode:
         self.version = 0
         self.mzxid = 0
         self.owner = 0
-        """The session that owns the znode if it is ephemeral; 0: it is persistent."""
+        """The session that owns an ephemeral znode. 0 if the znode is persistent."""
         self.data = ""
         self.data_length = 0
         self.children: dict[str, Znode] = {}
@@ -68,7 +68,7 @@ class Row(NamedTuple):
     node: Znode
     depth: int
     label: str
-    """The znode's name. Descendants without siblings are added: `0/state`."""
+    """The znode's name. A descendant without siblings is shown in the same row: `0/state`."""
     is_open: bool
     hidden: int = 0
     """Above 0, this line stands for this many children that are not listed."""
@@ -129,13 +129,13 @@ class ZnodeTree:
         return node
 
     def change(self, path: str, how: str) -> Znode:
-        """Note that the znode was `created` or `set` now, and return it."""
+        """Record that the znode was `created` or `set` now, and return it."""
         node = self.put(path)
         self._touch(node, how)
         return node
 
     def delete(self, path: str) -> None:
-        """Mark a znode as deleted. It is drawn for GHOST_US more, and then forgotten."""
+        """Mark a znode as deleted. It is drawn for another GHOST_US, and then forgotten."""
         node = self.by_path.get(path)
         if node is None or path == ROOT or node.deleted_us:
             return
@@ -249,7 +249,7 @@ class ZnodeTree:
             self._glow.touch("below", path)
 
     def _bury(self, node: Znode) -> None:
-        if node.children:  # it was created again, or the deletion of its children was not seen
+        if node.children:  # created again, or its children's deletion was not seen
             node.deleted_us = 0
         else:
             self.by_path.pop(node.path, None)

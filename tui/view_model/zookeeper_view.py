@@ -64,7 +64,9 @@ from .znode_tree import ZnodeTree
 KEPT_FIRED: Final = 200
 FIRED_SHOWN_US: Final = 10_000_000
 OVERDUE_US: Final = 1_500_000
-"""In µs. A session that lives longer than its time-out by more than this must have been renewed."""
+"""If a session lives longer than its time-out by more than this, in µs, its client must have been
+heard in the meantime.
+"""
 KEPT_ENDED: Final = 12
 ENDED_SHOWN_US: Final = 60_000_000
 KEPT_CAUSES: Final = 400
@@ -125,30 +127,31 @@ class SessionView:
         self.watches = 0
         self.ephemerals = 0
         self.ended = ""
-        """How the session ended: `expired` or `closed`; empty while it lives."""
+        """How the session ended: `expired` or `closed`. Empty while it lives."""
         self.ended_us = 0
         self.disconnected_us = 0
-        """Since when the session has no connection, in µs; 0 while it has one."""
+        """The time when the session lost its connection, in µs. 0 while it has one."""
 
     def left_ms(self, now_us: int) -> int | None:
-        """Return how many ms the session still lives if its client stays silent. None: not known.
+        """Return how many ms the session still lives if its client stays silent, or None if
+        unknown.
 
-        If it lives longer, its client was heard but no event has reported it. Then None is
-        returned.
+        It is unknown if the session should have expired some time ago. Then its client must have
+        been heard, but no event has reported that.
         """
         if not self.expires_us or now_us - self.expires_us > OVERDUE_US:
             return None
         return max(self.expires_us - now_us, 0) // 1000
 
     def silent_ms(self, now_us: int) -> int | None:
-        """Return for how many ms the client was silent. None: not known."""
+        """Return for how many ms the client has been silent, or None if that is not known."""
         if not self.heard_us or self.left_ms(now_us) is None:
             return None
         return max(now_us - self.heard_us, 0) // 1000
 
 
 class Fired:
-    """A watch that fired, and what its broker did then."""
+    """A watch that fired, and the reaction of its broker."""
 
     def __init__(self, envelope: Envelope, path: str, type_: str, session_id: int) -> None:
         self.envelope = envelope
@@ -160,7 +163,7 @@ class Fired:
         self.broker: int | None = None
         self.received = False
         self.made = ""
-        """The controller event that followed, or what else the broker did."""
+        """The controller event that followed, or another reaction of the broker."""
         self.waited_us = -1
         self.took_us = -1
 
@@ -199,7 +202,7 @@ class ZookeeperView:
 
     @property
     def hearsay(self) -> bool:
-        """Whether our own ZooKeeper has sent nothing, so that all data come from brokers."""
+        """Whether our own ZooKeeper has sent no event, so that all data come from brokers."""
         return self._teller is None
 
     @property
@@ -209,9 +212,9 @@ class ZookeeperView:
 
     @property
     def old_us(self) -> int:
-        """Return the age of our ZooKeeper's last sample in µs; 0 if it is up to date.
+        """Return the age of our ZooKeeper's last sample in µs, or 0 if it is up to date.
 
-        The known state of its sessions is of this time. Since then clients may have been heard.
+        The known state of its sessions is as old as this. Clients may have been heard since then.
         """
         age_us = self.glow.now_us - self.sampled_us
         return age_us if self.sampled_us and age_us > OLD_US else 0
@@ -219,7 +222,7 @@ class ZookeeperView:
     def watchers(self, path: str) -> list[tuple[int | None, int]]:
         """Return the watchers of a znode as (broker, number of watches).
 
-        None: a client, not a broker.
+        None stands for a client that is not a broker.
         """
         counts: dict[int | None, int] = {}
         for cnxn, kinds in self._watchers.get(path, {}).items():
@@ -232,7 +235,7 @@ class ZookeeperView:
         return self._owners.get(session_id)
 
     def shown_sessions(self) -> list[SessionView]:
-        """Return the sessions and those that ended lately, sorted by broker.
+        """Return the live sessions and those that ended recently, sorted by broker.
 
         A broker's row keeps its place when its session ends.
         """
@@ -418,7 +421,7 @@ class ZookeeperView:
             self.glow.touch("session", session_id)
 
     def _owned(self, path: str, session_id: int, *, keep: bool = False) -> None:
-        """Note the session that owns an ephemeral znode; 0: it has no owner any more.
+        """Record the session that owns an ephemeral znode, or 0 if it has no owner any more.
 
         With `keep`, the znode still shows its last owner.
         """
@@ -443,7 +446,7 @@ class ZookeeperView:
             self.sessions[session_id].ephemerals = len(owned)
 
     def _owns(self, session_id: int, broker: int) -> None:
-        """Note that a session belongs to a broker."""
+        """Record that a session belongs to a broker."""
         if not session_id:
             return
         self._owners[session_id] = broker
@@ -564,7 +567,7 @@ class ZookeeperView:
                 return
 
     def _hear(self, envelope: Envelope) -> None:
-        """Take news of znodes and sessions from a broker's own events."""
+        """Update znodes and sessions from a broker's own events."""
         now_us = envelope.mono_us
         match envelope.event:
             case BrokerSnapshot() as e if e.session_id:
@@ -616,7 +619,9 @@ class ZookeeperView:
         self._owned(path, session_id)
 
     def _is_controller(self, broker: int) -> None:
-        """Note that /controller names this broker, and is owned by its session."""
+        """Record that /controller contains this broker's id, and belongs to the broker's
+        session.
+        """
         self.tree.put(CONTROLLER_PATH).data = f'{{"brokerid":{broker}}}'
         mine = [session.id for session in self.sessions.values() if session.broker == broker]
         self._owned(CONTROLLER_PATH, mine[-1] if mine else 0)

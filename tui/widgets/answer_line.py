@@ -9,7 +9,7 @@ from .event_text import coloured
 def answer_line(widget: Drawn, answer: tuple[str, str]) -> Text:
     """Return an answer's sentence in the colour of its kind, cut to the widget's width.
 
-    While the model does not know the cluster, the line says why instead.
+    As long as the model does not know the whole cluster, the line says why instead.
     """
     kind, words = answer
     if unknown := widget.model.unknown():

@@ -6,13 +6,17 @@ from ..model import Model
 
 
 class BrokerChoice:
-    """The broker that is chosen among the known ones. It may become unknown and known again."""
+    """The broker that is chosen among the known ones. It stays chosen if it is unknown for a
+    time.
+    """
 
     def __init__(self) -> None:
         self._chosen: int | None = None
 
     def of(self, known: Sequence[int]) -> int | None:
-        """Return the chosen broker; the first one if it is not known; None without brokers."""
+        """Return the chosen broker, or the first broker if the chosen one is not known. Return None
+        if there are no brokers.
+        """
         if self._chosen in known:
             return self._chosen
         return known[0] if known else None
@@ -35,7 +39,7 @@ class BrokerOfActs:
         return sorted(self._model.cluster.brokers.by_id)
 
     def title(self) -> str:
-        """Return the end of a title that names the broker; empty without brokers."""
+        """Return the end of a title, with the broker's id, or "" if there are no brokers."""
         broker = self._choice.of(self._known())
         return f" · keys act on broker {broker}" if broker is not None else ""
 

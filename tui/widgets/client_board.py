@@ -43,7 +43,7 @@ _FILL: Final = 12
 _NARROW_FILL: Final = 6
 _CLOCK: Final = 8
 _WIDE: Final = 118
-"""At this width or more, a line has room for all columns. A narrower one leaves some out."""
+"""At this width or more, a line has room for all columns. A narrower line has fewer columns."""
 _UNKNOWN: Final = "?"
 
 Row = ClientView | Seen
@@ -57,7 +57,7 @@ class ClientChoice:
         self.rows: list[Row] = []
 
     def settle(self, rows: list[Row]) -> int:
-        """Take the present clients, and return the chosen client's row.
+        """Update the list of clients, and return the row of the chosen client.
 
         If no client is chosen yet, the first one is chosen.
         """
@@ -73,7 +73,7 @@ class ClientChoice:
         return next((row for row in self.rows if row.key == self.key), None)
 
     def group(self) -> str:
-        """Return the group of the chosen client; empty if it is in none."""
+        """Return the group of the chosen client, or "" if it is in no group."""
         row = self.row
         if isinstance(row, Seen):
             return row.story.group if row.story is not None else ""
@@ -90,7 +90,9 @@ class ClientAnswer(Drawn):
 
 
 class ClientLines(Lines):
-    """One line for each client: those that report themselves, then those that brokers see."""
+    """One line for each client: first those that report themselves, then those that only brokers
+    know.
+    """
 
     subject = CLIENTS
 
@@ -514,7 +516,7 @@ class ClientPartitions(Lines):
         return line.append(f" {_offset(lag):>8}", style="bold" if lag > 0 else "")
 
     def _asked(self, seen: Seen, index: int) -> Text:
-        """Draw what one broker has handled for a client of which no partition is known."""
+        """Draw the requests that one broker has handled for a client without known partitions."""
         if index == 0:
             head = f"{'broker':<10}{'produces':>10} {'bytes':>10} {'fetches':>10}  last"
             return ink(head, self.palette.dim)

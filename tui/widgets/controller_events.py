@@ -29,7 +29,7 @@ class EventGroup(NamedTuple):
 
 
 def grouped(events: list[ControllerEventView]) -> list[EventGroup]:
-    """Put events without a result that follow each other into one group."""
+    """Put neighbouring events without a result into one group."""
     groups: list[EventGroup] = []
     for event in events:
         name = f"{event.name} {event.detail}".rstrip()
@@ -63,8 +63,8 @@ class EventsHead(Drawn):
 class EventLines(Lines):
     """One line for each event.
 
-    The cursor follows the newest event that has a result, until you move it. At the end of the list
-    it follows again.
+    The cursor follows the newest event with a result, until the user moves it. When the user moves
+    it to the end of the list, it follows again.
     """
 
     subject = CONTROLLER_QUEUE
@@ -93,8 +93,8 @@ class EventLines(Lines):
     def newest(self) -> int:
         """Return the index of the newest event that decided something.
 
-        An event that elected leaders stays ahead of those that follow within DWELL_US, so that
-        there is time to read it.
+        If an event elected leaders, it is returned instead of events that follow within DWELL_US,
+        so that there is time to read it.
         """
         groups = self.groups()
         decided = [index for index, group in enumerate(groups) if group.last.decided]

@@ -97,7 +97,9 @@ def lines_of_election(envelope: Envelope) -> Iterator[Line]:
 
 
 class DecisionLines(Lines):
-    """Shows the effects of the event, or of the partition, that is selected above."""
+    """Shows the effects of the event that is selected above, or the selected partition's
+    election.
+    """
 
     subject = DECISIONS
 
@@ -106,7 +108,7 @@ class DecisionLines(Lines):
         self.model = model
         self.record: ControllerEventView | None = None
         self.election: Envelope | None = None
-        """The only election to show. None: everything is shown."""
+        """The only election to show, or None if everything is shown."""
         self._lines: list[Line] = []
         self._of: tuple[int, int, Envelope | None, bool] = (0, -1, None, False)
 
@@ -128,7 +130,9 @@ class DecisionLines(Lines):
             self._lines = []
 
     def fact(self, index: int) -> Envelope | None:
-        """Return the fact whose chain [enter] shows: the line's own fact, or else the event."""
+        """Return the fact whose chain [enter] shows: the line's own fact, or the event if it has
+        none.
+        """
         own = self._lines[index].envelope if index < len(self._lines) else None
         return own or (self.record.envelope if self.record is not None else None)
 
@@ -214,7 +218,8 @@ class DecisionLines(Lines):
         return line
 
     def _requests(self, requests: list[Sent]) -> Text:
-        """Return to which brokers a request was sent, and when each of them answered.
+        """Return a text with the brokers to which a request was sent, and when each of them
+        answered.
 
         The text also gives the number of partitions in each request.
         """

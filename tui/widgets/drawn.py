@@ -59,7 +59,9 @@ def aged(lines: Sequence[Text], age_us: int, colours: Palette) -> list[Text]:
 
 
 def set_rows(widget: Widget, rows: int) -> None:
-    """Give a widget this many rows, unless it has them: Textual would lay out the screen again."""
+    """Give a widget this many rows. Do nothing if it has them, because Textual would lay out the
+    screen again.
+    """
     height = widget.styles.height
     if height is None or height.value != rows:
         widget.styles.height = rows
@@ -94,7 +96,7 @@ class Drawn(Widget):
 
 
 Value = float | str
-"""A number or a word of a line by which a list is sorted."""
+"""A number or word of a line. The list can be sorted by it."""
 
 
 class Order(NamedTuple):
@@ -107,10 +109,10 @@ class Order(NamedTuple):
 class Lines(ScrollView, can_focus=True):
     """A list of lines with a cursor. A line that is too long ends with an ellipsis.
 
-    With `follow`, the list keeps showing the last line while the cursor is on it. The cost depends
-    only on the number of lines in view. But if the app has a filter, or the list is sorted, every
-    line or its value is read. `cursor` is the index of a line in the list's own order, even if the
-    list is filtered or sorted.
+    With `follow`, the list keeps showing the last line while the cursor is on it. Drawing takes
+    time only for the lines in view. But if the app has a filter, or the list is sorted, every line
+    or its value is read. `cursor` is the index of a line in the list's own order, even if the list
+    is filtered or sorted.
     """
 
     subject: ClassVar[Subject]
@@ -119,7 +121,7 @@ class Lines(ScrollView, can_focus=True):
     of_events: ClassVar[bool] = True
     """Whether the lines come from events.
 
-    Then an empty list proves nothing before all snapshots.
+    Then an empty list can be wrong until all snapshots have been received.
     """
     orders: ClassVar[tuple[Order, ...]] = ()
     """The columns by which the list can be sorted. If empty, the list keeps its own order."""
@@ -163,12 +165,12 @@ class Lines(ScrollView, can_focus=True):
         self._base = Style.null()
         """The list's own style, valid while it is painted."""
         self._why_empty = ""
-        """The text that the last tick showed in place of lines."""
+        """The text that the last tick showed instead of lines."""
         self._words: tuple[str, ...] = ()
         self._shown_lines: Sequence[int] = range(0)
         """The indices of the lines that pass the filter, in the displayed order."""
         self.sorted_by: Order | None = None
-        """The column by which the list is sorted. None: the list's own order."""
+        """The column by which the list is sorted, or None for the list's own order."""
         self._height = 0
         self._last = 0
         """The last displayed line at the last tick."""
@@ -228,7 +230,7 @@ class Lines(ScrollView, can_focus=True):
         return f"{'▼' if order.greatest_first else '▲'}{name}"
 
     def order_words(self, own: str = "") -> str:
-        """Return how the list is sorted, for its title: ` by ▲client`.
+        """Return the part of the title that says how the list is sorted: ` by ▲client`.
 
         `own` is the text for the list's own order.
         """
@@ -345,7 +347,7 @@ class Lines(ScrollView, can_focus=True):
         self.refresh()
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """Move a scrollbar that appears to the list's scroll position.
+        """Set a scrollbar that has just appeared to the list's scroll position.
 
         Textual moves only a visible scrollbar, and a list may scroll in the same tick in which it
         gets one.

@@ -28,7 +28,7 @@ def coloured(text: Text, palette: Palette) -> Text:
 def fitted(line: TickerLine, room: int) -> tuple[str, str]:
     """Return the sentence and its cause, cut so that both fit into `room` columns.
 
-    The cause is cut last, because it is the most important part.
+    The cause is the most important part, so it is cut last.
     """
     because = line.because and _BECAUSE + line.because
     for subjects in (3, 2, 1):

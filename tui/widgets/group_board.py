@@ -37,7 +37,7 @@ from .prose import cut, fitted_name, folded, gauge
 _SESSION_BAR: Final = 8
 _LAG_BAR: Final = 12
 _OFFSET_COLUMNS: Final = 90
-"""The maximum width of a line in the list of offsets, so that the eye need not travel far."""
+"""The maximum width of a line in the list of offsets, so that its columns are not far apart."""
 
 
 class GroupChoice:
@@ -59,7 +59,7 @@ class GroupChoice:
         return view.rebalances.groups.get(self.group)
 
     def rebalance(self, view: GroupsView) -> Rebalance | None:
-        """Return the chosen rebalance, or else the last one."""
+        """Return the chosen rebalance. If none is chosen, return the last one."""
         story = self.story(view)
         if story is None or not story.rebalances:
             return None
@@ -137,7 +137,7 @@ class GroupLines(Lines):
 
 
 class GroupAnswer(Drawn):
-    """Shows why the group rebalanced, which members wait for which, and the group in one line."""
+    """Shows why the group rebalanced, which members wait for others, and a summary of the group."""
 
     subject = GROUPS
 
@@ -294,9 +294,10 @@ class MemberLines(Lines):
         return len(self._rows) + 1 if self._rows else 0
 
     def member(self) -> MemberRow | None:
-        """Return the member under the cursor, or the first one; None without members.
+        """Return the member under the cursor, or the first member. Return None if there are no
+        members.
 
-        It is a member of the group that is chosen now, also if another group is still drawn.
+        It is a member of the group that is chosen now, even if another group is still displayed.
         """
         rows = self._present_rows()
         return rows[min(max(self.cursor - 1, 0), len(rows) - 1)] if rows else None
@@ -378,7 +379,7 @@ class MemberLines(Lines):
 def _partitions(
     changed: frozenset[tuple[str, int]], all_: frozenset[tuple[str, int]], width: int, style: str
 ) -> Text:
-    """Draw partitions. Those that have changed hands are bold, in this style."""
+    """Draw partitions. Those that moved to another member are bold, in this style."""
     words = partitions_words(all_)
     text = ink(words if len(words) <= width else words[: width - 1] + "…")
     if changed and changed == all_:

@@ -33,8 +33,8 @@ class KeysFooter(Widget):
     """The keys that can be used now, in one line. A click on a key works like pressing it.
 
     Textual's Footer has a widget for each key, and creates all of them again when one key changes.
-    Here a key is only a piece of text: the first visit of a screen needs 3 to 63 % less processor
-    time.
+    Here a key is only a piece of text. So the first visit of a screen needs 3 to 63 % less
+    processor time.
 
     A key is shown completely or not at all. `…` at the end means that some keys are left out.
     """
@@ -104,7 +104,7 @@ class KeysFooter(Widget):
 
     @property
     def shown(self) -> tuple[ShownKey, ...]:
-        """The keys for which there is room, in order; empty before the first keys are known."""
+        """The keys for which there is room, in order. Empty as long as no keys are known."""
         return tuple(_fitting(self._all, self.size.width))
 
     def render(self) -> Text:

@@ -9,7 +9,7 @@ from ..view_model.figures import duration, per_second
 from ..view_model.load_view import LoadView
 from .drawn import Drawn, aged, ink
 
-#: In ms. An answer that takes longer is shown in a warning colour.
+#: An answer that takes longer than this, in ms, is shown in a warning colour.
 SLOW_MS = 1_000
 
 

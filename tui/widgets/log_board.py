@@ -41,7 +41,7 @@ class LogChoice(PartitionChoice):
         self._broker = BrokerChoice()
 
     def broker(self, model: Model) -> int | None:
-        """Return the chosen broker, or the first one of which a log is known."""
+        """Return the chosen broker, or the first broker with a known log."""
         return self._broker.of(model.logs.brokers())
 
     def move(self, model: Model, by: int) -> None:
@@ -49,7 +49,7 @@ class LogChoice(PartitionChoice):
         self._broker.move(model.logs.brokers(), by)
 
     def log(self, model: Model) -> LogView | None:
-        """Return the chosen log; None if the broker has no replica of the partition."""
+        """Return the chosen log, or None if the broker has no replica of the partition."""
         broker = self.broker(model)
         if broker is None or self.key is None:
             return None
@@ -137,7 +137,10 @@ class LogLines(PartitionLines[LogView]):
 
 
 def _folds(log: LogView) -> bool:
-    """Return whether a log of an internal topic needs no line: nothing happens to it."""
+    """Return whether a log has no line of its own, but shares the line of the internal topics. This
+    is so if it belongs to an internal topic, is empty and has at most one segment, and has no
+    failure, no trouble and no cleaning.
+    """
     return (
         log.internal
         and not log.failed
@@ -153,7 +156,7 @@ def _offset(offset: int) -> str:
 
 
 def next_words(log: LogView, now_ms: int) -> tuple[str, str]:
-    """Return what happens to a log next, and of which kind that is: `error`, `soon` or `later`."""
+    """Return what will happen to a log next, and its kind: `error`, `soon` or `later`."""
     if log.failed:
         return f"✕ its dir has failed: {log.failed}", "error"
     if log.trouble:
@@ -194,7 +197,7 @@ class SegmentBoard(Drawn, can_focus=True):
         rows = max(self.size.height, 1)
         tail = [*self._cleaner_lines(log), *self._ghost_lines(log)]
         head = [self._title(log), *self._ruler(log)]
-        tail = tail[: max(rows // 4, 1)]  # the segments are what the screen is about
+        tail = tail[: max(rows // 4, 1)]  # the segments need most of the room
         room = max(rows - len(head) - len(tail), 1)
         lines = [*head, *self._segment_lines(log, room), *tail]
         age_us = self.model.old_us(log.name.broker)
@@ -389,7 +392,7 @@ class OffsetScale(NamedTuple):
 
 
 def _cells(part: int, whole: int, cells: int) -> int:
-    """Return how many of the `cells` a part of `whole` fills: at least one if it is not empty."""
+    """Return how many of the `cells` a part of `whole` fills. A part above 0 fills at least one."""
     if part <= 0 or whole <= 0:
         return 0
     return min(max(round(cells * part / whole), 1), cells)

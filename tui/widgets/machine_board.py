@@ -63,7 +63,7 @@ class MachineBoard(Drawn, can_focus=True):
             line.append(f"{'–' if there else count(here):>{max(figures, _FIGURES)}} ", style)
             for edge in view.edges(state):
                 if edge.after == state and not edge.times:
-                    continue  # a transition to the same state means little
+                    continue  # a transition to the same state is not interesting
                 hot = f"bold {colours.warning} on {colours.glow}"
                 line.append(" ")
                 line.append("━▶ " if edge.glows else "→ ", hot if edge.glows else colours.dim)

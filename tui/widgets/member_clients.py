@@ -1,4 +1,4 @@
-"""What the members of a group know themselves: the part of the Client screen next to the members.
+"""Data from the clients of a group's members, as on the Client screen, next to the members.
 
 The coordinator knows a member's assignment, its committed offsets and its last heartbeat. Only the
 member knows its positions, and how long ago it called poll().
@@ -53,7 +53,9 @@ class _Row(NamedTuple):
 
 
 class MemberClients(Lines):
-    """For each member its clocks, and for each of its partitions position, committed and lag."""
+    """For each member its clocks, and for each of its partitions the position, committed offset and
+    lag.
+    """
 
     subject = CLIENT_PARTITIONS
     heads = 1
@@ -109,7 +111,9 @@ class MemberClients(Lines):
         return Text("") if row.consumer is None else self._position(row, row.consumer)
 
     def _clocks(self, row: _Row) -> Text:
-        """Draw how much time a member has left until its next heartbeat's answer and poll()."""
+        """Draw the time that a member has left for its heartbeat's answer and for its next
+        poll().
+        """
         colours, width = self.palette, self._names
         line = ink(f"{fitted_name(row.member.name, width):<{width}} ", "bold")
         if isinstance(row.client, Seen):

@@ -1,4 +1,6 @@
-"""Slow motion (`m`): one sampled record drawn to scale, or one timer task on its way down."""
+"""Slow motion (`m`): one sampled record drawn to scale, or one timer task that moves down the
+wheels.
+"""
 
 from typing import Final
 
@@ -23,10 +25,11 @@ _LEAST: Final = 6
 
 
 class MotionStrip(Drawn):
-    """Shows one journey of slow motion. The head says what it is and how much it is slowed.
+    """Shows one journey of slow motion. The first line says what is shown, and by which factor it
+    is slowed.
 
-    For a record, an axis and a lane for each process follow. For a task, its stations, the way, and
-    the true times follow.
+    For a record, an axis and a lane for each process follow. For a task, its stations, the way
+    between them, and the true times follow.
     """
 
     subject = MOTION
@@ -89,7 +92,7 @@ class MotionStrip(Drawn):
         return [head, names, way, times]
 
     def _lanes(self, lanes: Lanes) -> list[Text]:
-        """Return the axis and the lanes. The part that is still to come is dim."""
+        """Return the axis and the lanes. The part after the displayed moment is dim."""
         names = [_lane_name(lane) for lane in lanes.lanes]
         gutter = min(max(map(len, names)) + 1, _NAME)
         width = max(self.size.width - gutter, 20)
@@ -114,7 +117,9 @@ class MotionStrip(Drawn):
         return lines
 
     def _session(self) -> list[Text]:
-        """Return the countdown of the session without connection that will end first."""
+        """Return a countdown. Of the sessions without a connection, it is for the one that ends
+        first.
+        """
         colours, zookeeper = self.palette, self.model.zookeeper
         now_us = self.model.cluster.glow.now_us
         brokers = self.model.cluster.brokers.by_id
@@ -147,7 +152,7 @@ def _lane_name(lane: Lane) -> str:
 def lane_grid(lanes: Lanes, width: int) -> list[list[str]]:
     """Return the characters of each lane: moves, marks at their columns, and labels that have room.
 
-    A move leaves its mark, goes straight to the other lane, and then follows the time axis.
+    A move begins at its mark, goes vertically to the other lane, and then runs along the time axis.
     """
     grid = [[" "] * width for _ in lanes.lanes]
 

@@ -29,7 +29,7 @@ class MovesChoice:
         self.move: Move | None = None
 
     def settle(self, moves: list[Move]) -> int:
-        """Return the row of the chosen move. Without one, the first is chosen."""
+        """Return the row of the chosen move. If no move is chosen, choose the first one."""
         if self.move not in moves:
             self.move = moves[0] if moves else None
         return moves.index(self.move) if self.move is not None else 0
@@ -84,7 +84,7 @@ class MoveLines(Lines):
         return coloured(line, colours)
 
     def _bar(self, move: Move) -> Text:
-        """Draw how far a move is: twelve cells, and the percent."""
+        """Draw the progress of a move: a bar of twelve cells, and the percentage."""
         colours = self.palette
         if move.kind == SHUTDOWN:
             words = "" if move.left < 0 or not move.runs else f"{move.left:,} leaders left"
@@ -112,7 +112,7 @@ def _style(move: Move, widget: Lines) -> str:
 
 
 def _lasted(move: Move, now_us: int) -> str:
-    """Return how long a move has lasted; of a finished one also how long ago it ended."""
+    """Return how long a move has lasted. For a finished move, add how long ago it ended."""
     end = now_us if move.runs else move.ended_us
     at_least = "at least " if move.at_least else ""
     lasted = f"{at_least}{duration(max(end - move.began_us, 0) / 1000)}"

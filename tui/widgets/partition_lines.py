@@ -1,4 +1,6 @@
-"""A list with a line for each partition. Internal topics to which nothing happens share one."""
+"""A list with a line for each partition. Internal topics in which nothing happens share one
+line.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, Generic, Protocol, TypeVar
@@ -14,7 +16,7 @@ _NARROW: Final = 100
 
 
 class OfPartition(Protocol):
-    """What a line shows: a partition, or a replica's log."""
+    """The object that a line shows: a partition, or a replica's log."""
 
     @property
     def key(self) -> PartitionKey: ...
@@ -26,7 +28,7 @@ class PartitionChoice:
     def __init__(self) -> None:
         self.key: PartitionKey | None = None
         self.unfolded = False
-        """Whether internal topics to which nothing happens are listed too."""
+        """Whether internal topics in which nothing happens are listed too."""
 
 
 Row = TypeVar("Row", bound=OfPartition)
@@ -40,7 +42,7 @@ class PartitionLines(Lines, Generic[Row]):
         self.model = model
         self.choice = choice
         self._rows: list[Row | int] = []
-        """Each row: a partition, or the number of folded internal ones."""
+        """Each row is a partition, or the number of folded internal partitions."""
         self._longest = 0
 
     def put(self, rows: Sequence[Row], folded: int, longest: int, stays: bool = True) -> None:

@@ -32,7 +32,9 @@ _FOLDED, _OPEN = "▸", "▾"
 
 
 def lag_bar(lag: int) -> str:
-    """Draw the lag as a bar of four characters by its power of ten: a million fills all four."""
+    """Draw the lag as a bar of four characters, on a logarithmic scale. A million fills all
+    four.
+    """
     eighths = 0 if lag <= 0 else max(1, round(math.log10(lag + 1) / 6 * _LAG_BAR * 8))
     return "".join(_EIGHTHS[min(max(eighths - i * 8, 0), 8)] for i in range(_LAG_BAR))
 
@@ -138,7 +140,9 @@ class MatrixRows(Lines):
         self.unfolded: set[str] = set()
         """The internal topics whose partitions are shown."""
         self._rows: list[PartitionView | str] = []
-        """Each row: a partition, or the name of an internal topic for all its partitions."""
+        """Each row is a partition, or the name of an internal topic, which stands for all its
+        partitions.
+        """
 
     def _build(self) -> list[PartitionView | str]:
         """Return the rows: partitions of the user's topics, then each internal topic, folded."""
@@ -281,7 +285,8 @@ class MatrixRows(Lines):
         )
 
     def _min_isr(self, p: PartitionView) -> Text:
-        """Draw the size of the ISR in ZooKeeper, min.insync.replicas, and what follows from them.
+        """Draw the size of the ISR in ZooKeeper, min.insync.replicas, and whether produces are
+        refused.
 
         A dead member still counts as in sync until its session ends, and produces with acks=all
         wait.

@@ -1,4 +1,6 @@
-"""The widgets of the Purgatory screen: the purgatories, their operations, and what ended."""
+"""The widgets of the Purgatory screen: the purgatories, the waiting operations, and the ended
+ones.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -35,7 +37,9 @@ _ROOMY: Final = 90
 
 
 class PurgatoryChoice:
-    """The reader's choice: purgatories of one broker or of all, with one name or with any."""
+    """The reader's choice: the purgatories of one broker or of all, with one name or with any
+    name.
+    """
 
     def __init__(self) -> None:
         self.broker: int | None = None
@@ -44,7 +48,9 @@ class PurgatoryChoice:
         """The operation under the cursor. It stays chosen when other operations come and go."""
 
     def settle(self, view: PurgatoryView) -> None:
-        """Choose all brokers again if the chosen broker is gone, and so with the purgatory."""
+        """Choose all brokers again if the chosen broker is gone. Do the same for the chosen
+        purgatory.
+        """
         if self.broker is not None and self.broker not in view.brokers():
             self.broker = None
         if self.name != ALL and self.name not in view.names(self.broker):
@@ -135,7 +141,7 @@ def _tab(line: Text, words: str, chosen: bool, style: str) -> None:
 
 
 class PurgatoryAnswer(Drawn):
-    """One line: whose requests wait, and for which broker."""
+    """One line: which requests wait, and for which broker."""
 
     subject = PURGATORY
 
@@ -177,7 +183,9 @@ class OperationLines(Lines):
         self._rows: list[WaitingView] = []
 
     def tick(self) -> None:
-        """Update the waiting operations. The cursor stays on its operation while this one waits."""
+        """Update the waiting operations. The cursor stays on its operation as long as this
+        operation waits.
+        """
         self._rows = self.choice.waiting(self.model.purgatory)
         keys = [row.key for row in self._rows]
         if self.choice.operation in keys:
@@ -246,7 +254,9 @@ class OperationLines(Lines):
 
 
 class OperationDetail(Drawn):
-    """The chosen operation: its keys, its needs, each replica's state, and what would end it."""
+    """The chosen operation: its keys, its requirements, each replica's state, and what would end
+    it.
+    """
 
     subject = PURGATORY
 
@@ -385,7 +395,7 @@ class EndedCounts(Drawn):
 
 
 def _cause_sign(cause: str, colours: Palette) -> tuple[str, str]:
-    """Return a sign for a cause: ✓ it got what it needed, ◷ time-out, ✗ an error."""
+    """Return a sign for a cause: ✓ the requirements were met, ◷ time-out, ✗ an error."""
     if "time-out" in cause or "delay is over" in cause:
         return "◷ ", f"bold {colours.warning}"
     good = ("HW moved", "bytes for", "at once", "a sign", "all ", "the metadata", "the last")

@@ -110,7 +110,7 @@ class TroubleHead(Drawn):
 class TroubleLines(PartitionLines[PartitionView]):
     """One line for each partition, the worst first.
 
-    Internal ones without trouble share one line.
+    Internal partitions without trouble share one line.
     """
 
     subject = TROUBLE
@@ -125,10 +125,12 @@ class TroubleLines(PartitionLines[PartitionView]):
         super().__init__(model, choice, id="troubles")
         self._by_hand = choice
         self._folded_old_us = 0
-        """The age of what is known of the folded partitions, in µs; 0 if it is up to date."""
+        """The age of the data about the folded partitions, in µs. 0 if they are up to date."""
 
     def tick(self) -> None:
-        """Sort the partitions by trouble. The worst is chosen until the reader chooses one."""
+        """Sort the partitions by trouble. The worst one is chosen until the reader chooses
+        another.
+        """
         view, choice = self.model.replication, self._by_hand
         rows: list[PartitionView] = []
         folded: list[PartitionView] = []
@@ -219,7 +221,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         self.choice = choice
 
     def needs(self) -> int:
-        """Return how many rows the board needs to show everything, its border included."""
+        """Return how many rows the board needs to show everything, including its border."""
         p, known = self._chosen()
         replicas = len(p.replicas) if p is not None else 3
         roomy = self.app.size.height >= _ROOMY
@@ -276,7 +278,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         """Draw one bar for each replica, all on one scale, under the offsets of the scale.
 
         If each has two rows, the bars are higher and separated. With `cut_row`, truncated records
-        get a row in any case.
+        always get a row.
         """
         view, colours, width = self.model.replication, self.palette, self.size.width
         ends = [known[b].end for b in p.replicas if known[b].end >= 0]
@@ -428,7 +430,9 @@ class ReplicaBoard(Drawn, can_focus=True):
         return f"at least {held}" if step.at_least else held
 
     def _now(self, step: IsrStep, held: str, until_us: int) -> str:
-        """Return how long the last known ISR has lasted. `until_us` is until when it is known."""
+        """Return how long the last known ISR has lasted. The ISR is known up to the time
+        `until_us`.
+        """
         if age_us := self.model.replication.now_us - until_us:
             return f" for {held} then, {old(age_us)}"
         return f" now, {held}: since you look" if step.at_least else f" for {held} now"

@@ -169,7 +169,9 @@ class RequestRows(Lines):
         return self.scrollable_content_region.width < _ALL_COLUMNS
 
     def _parts(self) -> list[int]:
-        """Return the parts that have room. The throttle, which is always 0, is left out first."""
+        """Return the parts for which there is room. In a narrow window, the throttle is left
+        out.
+        """
         return [part for part in SIX_PARTS if part != THROTTLE or not self._narrow]
 
     def _figures(self) -> list[str]:
@@ -232,7 +234,7 @@ class SlowLines(Lines):
         self._hops: dict[RequestId, list[Envelope]] = {}
         """The hops of each row's request.
 
-        They are kept in case many others come before it is chosen.
+        They are kept here, because the model may have dropped them when the row is chosen.
         """
         self._chosen: RequestId | None = None
         """The request under the cursor.
@@ -295,7 +297,9 @@ class SlowLines(Lines):
 
 
 class HopPicture(Drawn):
-    """One request from its arrival to its last byte. Each part begins where the one before ends."""
+    """One request from its arrival to its last byte. Each part begins where the previous part
+    ends.
+    """
 
     subject = SLOW_REQUESTS
 

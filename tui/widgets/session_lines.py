@@ -33,7 +33,9 @@ def countdown(part: float, width: int) -> str:
 
 
 class ZookeeperHead(Drawn, can_focus=True):
-    """Shows which ZooKeeper it is, what it contains, and which server leads an ensemble."""
+    """Shows the kind of ZooKeeper, the number of its znodes and so on, and the leader of an
+    ensemble.
+    """
 
     subject = SESSIONS
 
@@ -84,7 +86,9 @@ class ZookeeperHead(Drawn, can_focus=True):
 
 
 class SessionLines(Lines):
-    """One line for each session: its owner, and how long it lives if its client stays silent."""
+    """One line for each session: its owner, and how long it still lives if its client stays
+    silent.
+    """
 
     subject = SESSIONS
 

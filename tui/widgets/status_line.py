@@ -1,4 +1,4 @@
-"""The head of every screen: whether all is well, and the evidence for it."""
+"""The head of every screen: whether all is well, and facts about the cluster."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ LATE_US: Final = 2_000_000
 
 
 def left_out_words(left_out: Mapping[str, int]) -> str:
-    """Return how much is not shown: `left out 1,240 samples, 30 hops, 5 facts`."""
+    """Return in words what is not shown: `left out 1,240 samples, 30 hops, 5 facts`."""
     counts = Counter[str]()
     for name, count in left_out.items():
         counts["fact" if name in FACTS - HOPS else "hop" if name in HOPS else "sample"] += count
@@ -32,7 +32,7 @@ def left_out_words(left_out: Mapping[str, int]) -> str:
 class StatusLine(Drawn, can_focus=True):
     """Two lines: first the verdict; then cluster, up time, controller and ZooKeeper.
 
-    At the right is "live", or how late events come, or the position in the recording.
+    At the right is "live", or the delay of the events, or the position in the recording.
     """
 
     subject = HEADER
@@ -133,6 +133,6 @@ class StatusLine(Drawn, can_focus=True):
             style = colours.dim if self.model.silence() else ""
             parts.append(ink(f"{plural(partitions, 'partition')}, {counts}", style))
         while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:
-            parts.pop()  # the least important parts are last; the verdict has the counts too
+            parts.pop()  # the last parts are the least important ones
         second = ink(" · ", colours.dim).join(parts)
         return stacked([first, second], width)

@@ -49,7 +49,7 @@ class TickerLines(Lines):
         super().__init__(id=id, follow=True)
         self.model = model
         self.everything = everything
-        """Whether to show every fact, and not only the facts that deserve a line for everybody."""
+        """Whether to show every fact, and not only the important ones."""
         self._graph: dict[int, list[Run]] = {}
         """The index of a line in view → its lanes."""
         self._first = 0
@@ -120,7 +120,7 @@ class TickerLines(Lines):
         return super().render_lines(crop)
 
     def _draw_graph(self) -> None:
-        """Draw the lanes and arrows beside the visible lines.
+        """Draw the lanes and arrows next to the visible lines.
 
         No arrow leads to or from a fact that the filter hides.
         """

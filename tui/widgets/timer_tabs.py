@@ -11,7 +11,9 @@ from .drawn import Drawn, ink, stacked
 
 
 class TimerTabs(Drawn):
-    """Left and right choose the broker, up and down its timer. This widget keeps the choice."""
+    """The keys left and right choose the broker, up and down choose its timer. This widget keeps
+    the choice.
+    """
 
     subject = WHEELS
 

@@ -47,7 +47,9 @@ class TransactionChoice:
         self.rows: list[TransactionView] = []
 
     def settle(self, rows: list[TransactionView]) -> int:
-        """Take the present ids, and return the chosen id's row. At first it is the first row."""
+        """Update the list of ids, and return the chosen id's row. At first, the first id is
+        chosen.
+        """
         self.rows = rows
         names = [row.transactional_id for row in rows]
         if self.name not in names:
@@ -59,7 +61,9 @@ class TransactionChoice:
 
 
 class TransactionAnswer(Drawn):
-    """Which transactions keep readers waiting, and what will end them: the worst one first."""
+    """Shows which transactions hold readers back, and what will end this. The worst one comes
+    first.
+    """
 
     subject = TRANSACTIONS
 
@@ -162,7 +166,7 @@ class TransactionLines(Lines):
         return f"bold {colours.ok}" if view.state in COMPLETE else colours.dim
 
     def _news(self, view: TransactionView, wide: bool) -> Text:
-        """Draw what is worth knowing in the present state, in one line."""
+        """Draw the most important data for the present state, in one line."""
         colours, txns = self.palette, self.model.transactions
         line = Text("")
         if view.inherited:
@@ -217,7 +221,7 @@ def _ended_words(view: TransactionView, wide: bool = True) -> str:
 
 
 class TransactionHead(Drawn):
-    """The chosen id: who it is, its clock, each partition's marker, and who was fenced by whom."""
+    """The chosen id: its producer, its clock, each partition's marker, and the fenced producers."""
 
     subject = TRANSACTIONS
 
@@ -298,7 +302,7 @@ class TransactionHead(Drawn):
         return _row_of(pieces, line, self.size.width, colours.dim)
 
     def _fences(self, view: TransactionView, rows: int) -> list[Text]:
-        """Draw who was fenced by whom, the newest first."""
+        """Draw which producer was fenced by which other one, the newest first."""
         lines = []
         for fence in list(reversed(view.fences))[: max(rows, 0)]:
             ago = duration((self.model.transactions.now_us - fence.at_us) / 1000)
@@ -310,7 +314,7 @@ class TransactionHead(Drawn):
 
 
 def _row_of(pieces: Sequence[Text], line: Text, width: int, dim: str) -> Text:
-    """Append as many pieces to a line as have room, and then the number of the others."""
+    """Append the pieces that fit to a line, and then the number of the other pieces."""
     for number, piece in enumerate(pieces):
         left = len(pieces) - number
         room = width - line.cell_len - (12 if left > 1 else 0)
@@ -423,7 +427,8 @@ class HeldLines(Lines):
 
 
 def _with_age(line: Text, facts: Text, news: Text, age_us: int, colours: Palette) -> Text:
-    """Append facts and news to a line. If they are old they are dimmed, with the age between.
+    """Append facts and news to a line. If they are old, they are dimmed, with their age between
+    them.
 
     So a line that is too long loses the end of its news, and never its age.
     """

@@ -1,4 +1,4 @@
-"""The wheels of one timer: dials side by side if there is room, else bars for each level.
+"""The wheels of one timer: dials side by side if there is room, and otherwise bars for each level.
 
 Slots keep their places, and the hand moves. On a dial, slot 0 is at twelve o'clock and the hand
 moves clockwise.
@@ -41,7 +41,9 @@ class WheelBoard(Drawn, can_focus=True):
         super().__init__(model, id="wheels")
         self.key: TimerKey | None = None
         self._descent: Descent | None = None
-        """The task that slow motion replays. Meanwhile the board shows this task's timer."""
+        """The task that slow motion replays. During the replay, the board shows this task's
+        timer.
+        """
 
     @property
     def timer(self) -> TimerView | None:

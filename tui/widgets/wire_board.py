@@ -49,7 +49,9 @@ class WireAnswer(Drawn):
         return text
 
     def _said(self, frame: CapturedFrame) -> Text:
-        """Return a line: who sends which message to whom. It is cut before it would wrap."""
+        """Return a line with the sender, the message and the receiver. It is cut to the widget's
+        width.
+        """
         text = ink("← " if frame.is_response else "→ ", "bold")
         text.append(f"{title_of(frame)} {'response' if frame.is_response else 'request'}", "bold")
         text.append(" · ")

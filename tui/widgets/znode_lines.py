@@ -28,7 +28,7 @@ _DULL: Final = (
     "host",
     "port",
 )
-"""Fields of a znode's data that its one-line form leaves out. The detail shows all fields."""
+"""Fields of a znode's data that are not shown in the one-line form. The detail shows all fields."""
 
 
 def readable(data: str) -> str:
@@ -180,7 +180,7 @@ class ZnodeLines(Lines, Verbatim):
     def _children(self, node: Znode) -> Text:
         """Return how many children a closed znode has.
 
-        For an only child, count that child's children.
+        If it has a single child, return the number of that child's children.
         """
         while len(node.children) == 1 and next(iter(node.children.values())).children:
             (node,) = node.children.values()

@@ -70,7 +70,7 @@ class ClusterAt(NamedTuple):
     left_out: int = 0
     """The number of partitions that are not drawn."""
     unknown: str = ""
-    """A sentence about what is not known of this moment. Empty: everything is known."""
+    """A sentence that says what is unknown at this moment. Empty if everything is known."""
 
 
 def cluster_figure(title: str, moments: Sequence[ClusterAt]) -> graphviz.Digraph:

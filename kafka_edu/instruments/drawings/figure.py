@@ -27,7 +27,7 @@ LOUD: Final = "#d00000"
 KINDS: Final = ("svg", "png", "dot")
 FONT: Final = {"fontname": "Helvetica", "fontsize": "14"}
 _FAMILY: Final = "Helvetica, Arial, 'Liberation Sans', Arimo, sans-serif"
-"""Fonts whose letters are as wide as those of the font with which the layout is computed."""
+"""Fonts with the same widths of letters as the font that is used to compute the layout."""
 PROGRAM: Final = "graphviz-pure"
 LAYOUT_LIMIT_S: Final = 120
 

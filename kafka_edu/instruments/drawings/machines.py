@@ -20,8 +20,8 @@ class Machine(NamedTuple):
     way: Sequence[str]
     """The states that the object entered, in order.
 
-    A step that is not in the table is drawn dashed: a new owner of the machine sets states
-    directly. Without a table no step is dashed.
+    A step that is not in the table is drawn dashed. Such steps happen when a new owner of the
+    machine sets states directly. Without a table, no step is dashed.
     """
     of: str
     """The name of the object whose path is drawn: `t-0`."""

@@ -11,7 +11,7 @@ from .figure import BLUE, GREEN, YELLOW, caption, cell, new_figure, table
 ONE_BY_ONE: Final = 12
 """Up to this number of offsets, each offset has a cell of its own."""
 WIDE: Final = 2
-"""Up to this number of ranges, the first and last offset of a range stand on one line of a cell."""
+"""Up to this number of ranges, a cell shows a range's first and last offset on one line."""
 UNKNOWN: Final = -1
 
 

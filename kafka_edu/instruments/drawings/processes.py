@@ -39,7 +39,8 @@ class Shown(NamedTuple):
 def facts_around(history: History, envelope: Envelope, most: int) -> tuple[list[Shown], int]:
     """Return a fact with its causes and effects, in order of time. O(causes and effects).
 
-    At most `most` effects are returned. The number is the count of effects that were left out.
+    At most `most` effects are returned. The returned number is the number of effects that were left
+    out.
     """
     shown: dict[int, Shown] = {}
     for tree in history.causes_tree(envelope):
@@ -55,7 +56,7 @@ def facts_around(history: History, envelope: Envelope, most: int) -> tuple[list[
 
 
 def _causes_first(shown: Mapping[int, Shown]) -> list[Shown]:
-    """Return the facts in order of time, but never an effect before its cause.
+    """Return the facts in order of time, but with each cause before its effects.
 
     Two processes may read clocks that differ by some ms. Causes that are not shown are left out.
     """

@@ -24,7 +24,7 @@ class Znode(NamedTuple):
     path: str
     data: str = ""
     owner: str = ""
-    """The owner of the session with which this znode disappears. Empty: the znode is persistent."""
+    """For an ephemeral znode, the owner of its session. Empty for a persistent znode."""
     change: str = ""
     """The change since an earlier moment: NEW, CHANGED or GONE. Empty: no change."""
 
@@ -122,7 +122,9 @@ def _look(znode: Znode, top: str) -> dict[str, str]:
 
 
 def _name(path: str) -> str:
-    """Return the path as the name of a Graphviz node. A colon in it would mean a port."""
+    """Return the path as the name of a Graphviz node. Graphviz reads a colon as the start of a
+    port.
+    """
     return path.replace(":", "_")
 
 

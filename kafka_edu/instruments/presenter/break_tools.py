@@ -1,8 +1,8 @@
 """Offer commands with which a learner may break a presentation's cluster by hand.
 
-A script may say `cluster pause {follower of ch02-0}`. The presenter shows the command with the
-present broker in place of the role, so that it can be typed in a second terminal: `./kafka-edu
-cluster pause 2 --cluster chapter-02`.
+A script may say `cluster pause {follower of ch02-0}`. The presenter shows the command with the id
+of the present broker instead of the role. The learner can type it in a second terminal:
+`./kafka-edu cluster pause 2 --cluster chapter-02`.
 """
 
 import re
@@ -52,12 +52,14 @@ def ideas(
 
 
 def in_braces(words: str) -> list[str]:
-    """Return the words of a text that stand in braces."""
+    """Return the words of a text that are in braces."""
     return _IN_BRACES.findall(words)
 
 
 def _command(words: str, names: Mapping[str, str], knows: Knows, place: Place) -> str:
-    """Return a command to type: with values in place of the braces, and --cluster if needed."""
+    """Return a command to type: with the braces replaced by values, and with --cluster if
+    needed.
+    """
 
     def value(found: re.Match[str]) -> str:
         what = found[1]

@@ -1,4 +1,4 @@
-"""Compare events and texts on the screen with what a step of the script waits for."""
+"""Compare events and texts on the screen with the expectations of a step of the script."""
 
 from collections.abc import Mapping
 
@@ -54,7 +54,7 @@ def field_of(event: Event, path: str) -> object:
 def meets(
     expectation: Expectation | FactFilter, envelope: Envelope, names: Mapping[str, str]
 ) -> bool:
-    """Return whether this event is one that the step expects or counts."""
+    """Return whether the event fits the expectation or filter: name, source, time and fields."""
     if not expectation.event or envelope.name != expectation.event:
         return False
     if expectation.source and str(envelope.source) != filled(expectation.source, names):
@@ -67,8 +67,8 @@ def meets(
 def _is_after(moment: str, envelope: Envelope, names: Mapping[str, str]) -> bool:
     """Return whether an event is not older than a bound moment. A moment is a number of ms.
 
-    The moment may be the time of an event that says that an act is done, such as ProcessPaused.
-    What the step waits for may also happen by chance shortly before the act. That does not count.
+    The moment may be the time of an event that ends an act, such as ProcessPaused. The expected
+    event may also happen by chance shortly before the act. Then it does not count.
     """
     if not moment:
         return True

@@ -94,7 +94,7 @@ def _calibration(at: Presentation) -> Iterator[Line]:
 
 
 def in_vain(at: Presentation) -> str:
-    """Return, in words, what the present step still waits for."""
+    """Return a sentence that says what the present step still waits for."""
     step = at.present
     left = [
         readable(expectation.look, at.names)
@@ -187,7 +187,9 @@ def _answer(at: Presentation, ask: Question) -> str:
 
 
 def _verdict(number: Number, said: int | None, at: Presentation) -> str:
-    """Return the words before the answer: whether the typed number was right, and the right one."""
+    """Return the words before the answer: whether the typed number is right, and the right
+    number.
+    """
     right = number.value(at.names)
     words = number.words(right)
     if said is None or right is None:

@@ -1,4 +1,5 @@
-"""The state of a presentation: which step is shown, which part of the step, and what has happened.
+"""The state of a presentation: the shown step, the present part of that step, and the events so
+far.
 
     Narration → Question → Watching → Answer → Narration of the next step
 
@@ -185,12 +186,12 @@ class Presentation:
         self.failure = ""
         """The reason why an act failed, or why no more events can come. Empty: no failure."""
         self.impatient = False
-        """Whether the learner pressed space before everything was seen."""
+        """Whether the learner pressed space before everything expected was seen."""
         self.since_us = 0
         self.instead: OtherAct | None = None
         """The learner's last act, if it is not the act that the step expects. Otherwise None."""
         self._requested: ActionAsked | None = None
-        """The last act that was requested and that the supervisor has not carried out yet."""
+        """The last requested act that the supervisor has not carried out yet."""
         self._acts_left: list[ScriptAct] = []
         self._level = Level.STATE
         self._helped = False
@@ -238,7 +239,8 @@ class Presentation:
     def missed(self) -> list[Missed]:
         """Return the questions that the learner answered wrong.
 
-        Those of which the learner was surest come first, otherwise they are in the script's order.
+        The questions with the surest answers come first. Equally sure ones are in the script's
+        order.
         """
         missed = [
             Missed(
@@ -310,7 +312,7 @@ class Presentation:
         if self.live and any(each.job for each in self.script.steps):
             effects.append(OpenJobs())
             effects += [RunJob(job) for job in self._last_job()]
-        if self.phase is Phase.WATCHING:  # its acts were carried out before, or wait for the job
+        if self.phase is Phase.WATCHING:  # its acts were already carried out, or wait for the job
             effects.append(Watch())
         return effects
 
@@ -405,7 +407,7 @@ class Presentation:
         return self._look_at(envelope)
 
     def _look_at(self, envelope: Envelope) -> bool:
-        """Take one event, and the earlier ones again if it has bound a name.
+        """Take one event. If it has bound a name, look at the earlier events again.
 
         A busy process sends its events late. So an event may arrive before the event of another
         process that binds the name by which it is recognized.
@@ -463,7 +465,9 @@ class Presentation:
                 self._requested = None
 
     def _acted(self, requested: ActionAsked) -> None:
-        """Note an act of the learner: one that the step expects, or another one."""
+        """Record an act of the learner, which may be an act that the step expects or another
+        one.
+        """
         expected = any(self._is(act, requested) for act in self._acts_left)
         did = OtherAct(requested.title, ACTS[requested.action].effect)
         self.instead = None if expected else did
@@ -520,7 +524,7 @@ class Presentation:
                 self.seen[at] = True
 
     def act_done(self) -> list[Effect]:
-        """Note that an act was carried out. Return the effect that starts the next act."""
+        """Record that an act was carried out. Return the effect that starts the next act."""
         self._acts_left = self._acts_left[1:]
         return [Perform(self._acts_left[0])] if self._acts_left else []
 
@@ -528,7 +532,7 @@ class Presentation:
         self.failure = why
 
     def ended(self) -> None:
-        """Note that the recording has ended. A step that still waits shows a failure."""
+        """Record that the recording has ended. A step that still waits shows a failure."""
         if self.waits:
             self.failure = "the recording ended without it"
 
@@ -608,7 +612,9 @@ class Presentation:
         return effects
 
     def _look_back(self) -> None:
-        """Also count the events since the step before ended, which came while the learner read."""
+        """Also look at the events that came while the learner read, after the end of the last
+        step.
+        """
         if self.step:
             self.since_us = self.moments[self.step - 1] + 1
         for envelope in self._in_order():

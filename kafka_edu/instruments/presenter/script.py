@@ -18,7 +18,7 @@ SENDER: Final = "@broker"
 
 
 class Picture(NamedTuple):
-    """A picture of what the real classes did in a simulation, which the learner sees in a step."""
+    """A picture that a step shows. It shows what the real classes did in a simulation."""
 
     text: str
     """The picture's lines for a terminal, with ANSI escapes for colours."""
@@ -49,7 +49,7 @@ class ClusterWish(NamedTuple):
     zookeeper: str = "embedded"
     """The kind of ZooKeeper: `embedded` or `apache`."""
     zookeepers: int | None = None
-    """The number of Apache ZooKeeper servers. None: one."""
+    """The number of Apache ZooKeeper servers. None means one server."""
     api_level: str | None = None
     with_relays: bool = False
 
@@ -82,7 +82,9 @@ class Expectation(NamedTuple):
     """
     text: str = ""
     after: str = ""
-    """The name that the script gave to a moment. Only later events count. If empty, all do."""
+    """The name that the script gave to a moment. Only later events count. If it is empty, all
+    events count.
+    """
 
 
 class FactFilter(NamedTuple):
@@ -109,7 +111,7 @@ class Number(NamedTuple):
     """
 
     right: str
-    """The right number: a bound name, or the difference of two: `heir_at-killed_at`."""
+    """The right number: a bound name, or the difference of two bound names: `heir_at-killed_at`."""
     unit: str = ""
     """The unit, for example `ms`. Empty: the number is a count."""
     within: float = 1.0
@@ -155,7 +157,7 @@ class Question(NamedTuple):
     """The number of the right choice, from 1. 0: the script marks no choice as right."""
     answer: str
     replies: tuple[str, ...] = ()
-    """The reply to each choice, an empty text for a choice without one. `()`: no replies at all."""
+    """The reply to each choice, or an empty text. `()` if no choice has a reply."""
     number: Number | None = None
 
     @property

@@ -126,7 +126,7 @@ def read_script(
 
 
 class _Table:
-    """One table of the TOML file. It notes which of its keys were read."""
+    """One table of the TOML file. It records which of its keys were read."""
 
     def __init__(self, reader: "_Reader", place: Place, values: Mapping[str, object]) -> None:
         self._reader = reader
@@ -200,7 +200,7 @@ class _Reader:
         self._names: set[str] = set()
         """The names that earlier waits and pictures have bound."""
         self._moments: set[str] = set()
-        """Those of these names that stand for the time of an event."""
+        """The subset of these names that stand for the time of an event."""
         self._twice: dict[str, Twice] = {}
         """The groups of steps that run twice, by the name of the group."""
 
@@ -259,7 +259,7 @@ class _Reader:
     def _expanded(self, steps: list[_Table]) -> Iterator[_Table]:
         """Yield the steps in the order in which they run.
 
-        Neighbouring steps of a group that runs twice are yielded two times.
+        Neighbouring steps of a group that runs twice are yielded twice, once for each run.
         """
         for name, group in itertools.groupby(steps, lambda step: step.words("twice")):
             if not name:

@@ -6,8 +6,8 @@
     rows = [{ what = "a produce took", value = "answered-sent", unit = "ms" }]
 
 A step with `twice = "acks"` runs once with the values of `a` and once with those of `b`. In its
-texts, `{@acks}` stands for the value of the run. A name that the step binds gets the letter of
-the run at its end: `sent_a`, `sent_b`.
+texts, `{@acks}` stands for the value of the run. The letter of the run is added to each name that
+the step binds: `sent_a`, `sent_b`.
 """
 
 import re
@@ -20,7 +20,7 @@ _NAME_IN_BRACES: Final = re.compile(r"\{([a-z][a-z0-9_]*)(:,)?\}")
 
 
 class RowWish(NamedTuple):
-    """A row of the comparison: its label, a bound name or the difference of two, and a unit."""
+    """A row of the comparison: its label, a bound name or a difference of two names, and a unit."""
 
     what: str
     value: str

@@ -167,7 +167,9 @@ class Game:
         return sorted(made, key=lambda one: (one.rank, one.name.casefold()))
 
     def state_of(self, token: str) -> Mapping[str, object]:
-        """Return what a team's page shows. The right answer is in it only once it is revealed."""
+        """Return the contents of a team's page, with the right answer only after it was
+        revealed.
+        """
         player, ask = self._players.get(token), self.ask
         shown: dict[str, object] = {
             "title": self.title,

@@ -16,7 +16,7 @@ from kafka_edu.instruments.presenter.script import Question
 from kafka_edu.instruments.quiz.game import SHORT, Ask, Game, Phase, QuizError
 
 Serving = Callable[[], AbstractAsyncContextManager[str]]
-"""A function that serves the page, and yields a line that says where the page is."""
+"""A function that serves the page, and yields a line with the page's address."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -28,7 +28,7 @@ class QuizHost:
         self.game = game
         self._serving = serving
         self._tokens: dict[str, str] = {}
-        """Each letter that the teacher may type, and the token of the team it stands for."""
+        """Each letter that the teacher may type, and the token of the team with this letter."""
         self._open: tuple[int, Question] | None = None
         self._letter = ""
         self._digits = ""
@@ -58,7 +58,7 @@ class QuizHost:
             yield
 
     def look(self, at: Presentation) -> list[str]:
-        """Open, close or reveal a question, as the presentation goes on. Return lines to print."""
+        """Open, close or reveal a question to follow the presentation. Return lines to print."""
         if self.where and not self._welcomed:
             self._welcomed = True
             return [self.where]
@@ -144,7 +144,7 @@ class QuizHost:
         return True
 
     def _take_number(self) -> None:
-        """Take the number that was typed as the team's answer, if any was typed."""
+        """If a number was typed, take it as the team's answer."""
         if self._digits and self._letter:
             self._say(int(self._digits))
         self._letter = self._digits = ""

@@ -1,6 +1,6 @@
 """The web server of a quiz (aiohttp), on the teacher's machine. It serves these requests:
 
-    GET  /         the page; nothing else is fetched
+    GET  /         the page, complete: the browser loads no other files
     GET  /state    what this team's page shows, as JSON
     POST /join     {"name", "code"} → {"token"}
     POST /answer   {"token", "value"}

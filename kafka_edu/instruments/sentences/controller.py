@@ -17,7 +17,7 @@ from kafka_edu.trace.events import controller
 def _elected(e: controller.LeaderElected) -> Sentence:
     """Describe a leader election: its strategy, and the set of replicas that decided it."""
     if e.old_leader < 0:
-        reason = ""  # a new topic or a new controller: the chain of causes says so
+        reason = ""  # no reason here: the chain of causes shows it
     elif e.old_leader not in e.replicas:
         reason = f"it is moved away from broker {e.old_leader}"
     elif e.old_leader in e.shutting_down:

@@ -13,7 +13,7 @@ def place(level: int, slot: int) -> str:
 
 
 def early(left_ms: int) -> str:
-    """Return how long before its deadline something happens: `30 ms before its time`."""
+    """Return in words how long before a deadline something happens: `30 ms before its time`."""
     return f"{span(left_ms)} before its time" if left_ms > 0 else "when it is due"
 
 

@@ -1,3 +1,1 @@
-"""All events, in one module for each area. Importing a module registers its events in
-`EVENT_TYPES`.
-"""
+"""All events, in one module for each area. Each module registers its events in `EVENT_TYPES`."""

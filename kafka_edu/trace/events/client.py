@@ -7,7 +7,7 @@ from kafka_edu.trace.event import Kind, event
 
 class LoadState(NamedTuple):
     """The state of a load (`kafka-edu load`) at one moment: what its producers have sent and what
-    its consumers have read. A value within events.
+    its consumers have read. Events have it as a field.
 
     Every record has a number, so each acknowledged record can be found again among the records that
     were read.
@@ -17,7 +17,7 @@ class LoadState(NamedTuple):
     group: str
     acks: str
     rate: int
-    """How many records per second the load shall send."""
+    """How many records per second the load is set to send."""
     producers: int
     consumers: int
     sent: int
@@ -74,9 +74,9 @@ class LoadStalled(NamedTuple):
 
 @event(joins=("topic", "partition", "offset"))
 class LoadGoesOn(NamedTuple):
-    """The load has received its first acknowledgement after LoadStalled, which is the cause of this
-    event. With acks=0 there is no acknowledgement; the event then stands for the first record that
-    the client could send.
+    """The load has received its first acknowledgement after LoadStalled, the cause of this event.
+    With acks=0 there are no acknowledgements. Then the event says that the client could send a
+    record again.
     """
 
     topic: str
@@ -110,7 +110,7 @@ class LoadStopped(NamedTuple):
 
 @event()
 class ClientBooted(NamedTuple):
-    """A client requested the metadata from the addresses in bootstrap.servers. Next:
+    """A client requested metadata from the brokers in bootstrap.servers. Next:
     ClientProduced.
     """
 
@@ -143,7 +143,7 @@ class ClientRead(NamedTuple):
 
     client: str
     answer: str
-    """The answer that these records had got. Empty if they were acknowledged; else an error."""
+    """Empty if these records had been acknowledged. If not, the error that they got."""
     sent: int
     found: int
 
@@ -181,8 +181,8 @@ class ClientListed(NamedTuple):
 
 @event()
 class RecordsCounted(NamedTuple):
-    """A client counted how often some records are at a place. With exactly once, none is missing
-    and none is there again.
+    """A client counted how often some records are at a place. With exactly-once semantics, no
+    record is missing, and none is there more than once.
     """
 
     client: str
@@ -193,13 +193,13 @@ class RecordsCounted(NamedTuple):
     missing: int
     """How many of them are not there."""
     again: int
-    """How many further copies of them are there."""
+    """How many extra copies of them are there."""
 
 
 @event()
 class ProducerMeasured(NamedTuple):
-    """A producer sent records with one setting, and has received all acknowledgements. So batching
-    can be compared: fewer requests and bytes for more latency.
+    """A producer sent records with one setting, and has received all acknowledgements. A comparison
+    of such events shows the effect of batching: fewer requests and bytes, but more latency.
     """
 
     client: str
@@ -220,7 +220,7 @@ class GroupRead(NamedTuple):
     """
 
     client: str
-    """The name of what was tried, as the members' client ids begin."""
+    """The name of the trial. The members' client ids begin with it."""
     group: str
     """The group's id. Empty if the consumers had none."""
     members: int
@@ -236,14 +236,14 @@ class RebalanceMeasured(NamedTuple):
     """The members of a group have changed, and the group is stable again."""
 
     client: str
-    """The name of what was tried, as the members' client ids begin."""
+    """The name of the trial. The members' client ids begin with it."""
     group: str
     assignor: str
     rebalances: int
     """How many rebalances it took."""
     given_up: int
-    """How many partitions the members that stayed gave up for it. They may have got some of them
-    again.
+    """How many partitions the members that stayed gave up in these rebalances. They may have got
+    some of them back.
     """
     moved: int
     """How many of these partitions belong to another member now."""

@@ -8,9 +8,10 @@ from kafka_edu.trace.events.producer import ClientLink
 
 @event()
 class ConsumerSubscribed(NamedTuple):
-    """The program changed what the consumer reads: topics, which the group divides, or partitions
-    that it chose itself. With a pattern, the topics are those that match it so far, and another
-    event follows when they change. All are empty after unsubscribe().
+    """The program changed what the consumer reads: topics (then the group divides their
+    partitions), or partitions that the program chose itself. With a pattern, the topics are those
+    that match it so far, and another event follows when they change. All are empty after
+    unsubscribe().
     """
 
     client: str
@@ -93,8 +94,8 @@ class RecordsFetched(NamedTuple):
 
 @event(joins=("group",))
 class GroupCoordinatorChanged(NamedTuple):
-    """The consumer learned which broker coordinates its group, or lost it. Then `broker_id` is
-    -1.
+    """The consumer learned which broker coordinates its group. If the consumer lost its
+    coordinator, `broker_id` is -1.
     """
 
     client: str
@@ -141,7 +142,7 @@ class ConsumerCommitted(NamedTuple):
 
 
 class ConsumedPartition(NamedTuple):
-    """One partition of a consumer at one moment. A value within events."""
+    """One partition of a consumer at one moment. Events have it as a field."""
 
     topic: str
     partition: int
@@ -159,13 +160,15 @@ class ConsumedPartition(NamedTuple):
 
 
 class ConsumerDescription(NamedTuple):
-    """A consumer of ours at one moment. A value within events."""
+    """A consumer of ours at one moment. Events have it as a field."""
 
     client: str
     group: str
     """The group's id. Empty if the consumer has no group."""
     state: str
-    """The state of the membership. `Unjoined` also if it is no member by its own choice."""
+    """The state of the membership. It is also `Unjoined` if the consumer does not use group
+    management.
+    """
     member_id: str
     generation: int
     assignor: str
@@ -173,7 +176,7 @@ class ConsumerDescription(NamedTuple):
     """The coordinator's broker id; -1 if it is unknown."""
     session_timeout_ms: int
     session_left_ms: int
-    """In how many ms the session ends, unless a heartbeat is answered. -1: no session runs."""
+    """In how many ms the session ends if no heartbeat is answered. -1 if there is no session."""
     heartbeat_interval_ms: int
     heartbeat_waits: bool
     """Whether a heartbeat was sent and has no answer yet."""

@@ -52,7 +52,7 @@ class RebalanceCompleted(NamedTuple):
 
 
 class MemberPartitions(NamedTuple):
-    """The partitions that one member of a group gets. A value within events."""
+    """The partitions that one member of a group gets. Events have it as a field."""
 
     member: str
     partitions: tuple[tuple[str, tuple[int, ...]], ...]
@@ -159,7 +159,7 @@ class StaticMemberReplaced(NamedTuple):
 
 @event(joins=("group",))
 class MemberFenced(NamedTuple):
-    """The coordinator refused a request with FENCED_INSTANCE_ID, because its instance id now
+    """The coordinator refused a request with FENCED_INSTANCE_ID, because the instance id in it now
     belongs to another member id.
     """
 
@@ -234,7 +234,7 @@ class GroupsLoaded(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
-    """The state and the members of a group at one moment. A value within events."""
+    """The state and the members of a group at one moment. Events have it as a field."""
 
     group: str
     partition: int
@@ -277,7 +277,7 @@ class GroupSnapshot(NamedTuple):
 
 
 class MemberState(NamedTuple):
-    """One member of a group at one moment. A value within events."""
+    """One member of a group at one moment. Events have it as a field."""
 
     member: str
     instance: str
@@ -296,8 +296,8 @@ class MemberState(NamedTuple):
 
 
 class GroupMembers(NamedTuple):
-    """A group at one moment: its members, the members that it waits for, and its committed offsets.
-    A value within events.
+    """A group at one moment: all its members, those that the coordinator waits for, and the
+    committed offsets. Events have it as a field.
     """
 
     group: GroupDescription

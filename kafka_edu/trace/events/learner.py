@@ -7,7 +7,7 @@ from kafka_edu.trace.event import Kind, event
 
 @event()
 class LearnerInstalled(NamedTuple):
-    """A learner's code now runs in this broker in place of the project's own code."""
+    """A learner's code now runs in this broker instead of the project's own code."""
 
     exercise: str
     replaces: str
@@ -16,7 +16,7 @@ class LearnerInstalled(NamedTuple):
 
 @event()
 class LearnerFailed(NamedTuple):
-    """A learner's code raised an exception, took too long or gave an impossible answer. The
+    """A learner's code raised an exception, took too long or returned an impossible result. The
     project's own code did the work instead.
     """
 
@@ -24,7 +24,7 @@ class LearnerFailed(NamedTuple):
     message: str
     file: str
     line: int
-    """The line of the learner's file that failed, or 0 if no single line is the reason."""
+    """The line of the learner's file that failed, or 0 if no single line failed."""
     failures: int
     """How often the learner's code has failed so far, this failure included."""
 
@@ -70,7 +70,7 @@ class OrderFailed(NamedTuple):
 
 
 class LearnerCalls(NamedTuple):
-    """How often a learner's code was called, and how often it failed. A value within events."""
+    """How often a learner's code was called, and how often it failed. Events have it as a field."""
 
     calls: int
     failures: int

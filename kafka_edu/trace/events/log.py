@@ -8,7 +8,7 @@ from kafka_edu.trace.event import Kind, Level, event
 
 
 class SegmentState(NamedTuple):
-    """One segment of a log at one moment. A value within events."""
+    """One segment of a log at one moment. Events have it as a field."""
 
     base_offset: int
     size: int
@@ -47,8 +47,9 @@ class LogRecovered(NamedTuple):
 
 @event()
 class LogRepaired(NamedTuple):
-    """The broker found a damaged file of a log and repaired it before using it. A replica gets the
-    records that it lost from its leader. If there is only one replica, these records are lost.
+    """The broker found a damaged file of a log and repaired it before using it. If records were
+    lost, the replica fetches them again from its leader. Without another replica, they are lost for
+    good.
     """
 
     topic: str
@@ -84,7 +85,7 @@ class CheckpointUnreadable(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class RepairsFound(NamedTuple):
-    """A sum of all repairs that this broker has made in its logs since its start."""
+    """A summary of all repairs that this broker has made in its logs since its start."""
 
     logs: int
     """The number of logs with at least one repair."""
@@ -188,7 +189,7 @@ class SegmentsCleaned(NamedTuple):
     superseded: int
     """The number of records that were removed because a later record has the same key."""
     tombstones: int
-    """The number of tombstones that were removed because delete.retention.ms is over."""
+    """The number of tombstones that were removed because delete.retention.ms has passed."""
     aborted: int
     """The number of records that were removed because their transaction was aborted."""
     markers: int
@@ -277,7 +278,7 @@ class LeaderEpochAssigned(NamedTuple):
 @event()
 class LogFlushed(NamedTuple):
     """The log was forced to disk up to `recovery_point`. After a power failure, the part below this
-    offset need not be read again.
+    offset does not have to be read again.
     """
 
     topic: str
@@ -376,8 +377,8 @@ class SegmentAppended(NamedTuple):
 
 @event(level=Level.HOPS)
 class SegmentRead(NamedTuple):
-    """Hop: the broker found the part of a segment that a reader gets. It did not read the bytes.
-    The socket takes them directly from the file.
+    """Hop: the broker found the part of a segment that a reader will get. The broker has not read
+    the bytes. They are sent directly from the file to the socket.
     """
 
     topic: str

@@ -42,7 +42,7 @@ class ConnectionClosed(NamedTuple):
 
 @event(joins=("connection_id",))
 class ConnectionFailed(NamedTuple):
-    """The broker got an unexpected exception while it worked for this connection, and closes the
+    """The broker got an unexpected exception while it served this connection, and closes the
     connection. The broker's log has the stack trace.
 
     `doing` says what the broker was working on. Other connections are not affected.
@@ -222,7 +222,7 @@ class RequestTimesSnapshot(NamedTuple):
 
 class ClientRequests(NamedTuple):
     """The produce and fetch requests of one client id that a broker has handled since its start.
-    The fetches of other brokers are not among them. A value within events.
+    The fetches of other brokers are not among them. Events have it as a field.
     """
 
     client: str
@@ -240,8 +240,8 @@ class ClientRequests(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("client",))
 class ClientRequestsSampled(NamedTuple):
-    """A sample of what a broker knows of a client by its requests. It is taken twice a second, for
-    each client that had requests.
+    """A sample of what a broker knows about a client from the client's requests. It is taken twice
+    a second, for each client that had requests.
     """
 
     requests: ClientRequests
@@ -249,7 +249,7 @@ class ClientRequestsSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ClientRequestsSnapshot(NamedTuple):
-    """A client as a broker sees it by its requests, sent to a new subscriber."""
+    """What a broker knows about a client from its requests, sent to a new subscriber."""
 
     requests: ClientRequests
 

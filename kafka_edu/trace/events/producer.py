@@ -84,7 +84,7 @@ class ClientDisconnected(NamedTuple):
     """The `host:port` of the client's side. Empty if the connection was never open."""
     reason: str
     in_flight: int
-    """The number of requests that get no response because of this."""
+    """The number of requests that get no response because the connection is lost."""
 
 
 @event(level=Level.HOPS, joins=("topic", "partition"))
@@ -169,8 +169,8 @@ class ProducerEpochBumped(NamedTuple):
 
 @event(joins=("transactional_id",))
 class TransactionCoordinatorChanged(NamedTuple):
-    """The producer learned which broker coordinates its transactions, or lost it. Then `broker_id`
-    is -1.
+    """The producer learned which broker coordinates its transactions. If the producer lost its
+    coordinator, `broker_id` is -1.
     """
 
     client: str
@@ -192,8 +192,8 @@ class PartitionsAddedToTransaction(NamedTuple):
 
 @event(joins=("transactional_id", "group"))
 class OffsetsAddedToTransaction(NamedTuple):
-    """The coordinator of a group has stored offsets for the producer's transaction. They count when
-    the transaction is committed.
+    """The coordinator of a group has stored offsets for the producer's transaction. They become
+    valid when the transaction is committed.
     """
 
     client: str
@@ -204,12 +204,13 @@ class OffsetsAddedToTransaction(NamedTuple):
 
 
 class ClientLink(NamedTuple):
-    """A client's connection to one broker at one moment. A value within events."""
+    """A client's connection to one broker at one moment. Events have it as a field."""
 
     broker_id: int
     """The broker's id. A bootstrap server has the id -1, -2 and so on."""
     state: str
-    """Kafka's name of the state: `CONNECTING`, `CHECKING_API_VERSIONS`, `READY`, or `DISCONNECTED`.
+    """Kafka's name of the state: `CONNECTING`, `CHECKING_API_VERSIONS`, `READY`, or
+    `DISCONNECTED`.
     """
     in_flight: int
     """The number of requests without a response."""
@@ -220,7 +221,7 @@ class ClientLink(NamedTuple):
 
 
 class PartitionBuffer(NamedTuple):
-    """The accumulator's batches of one partition at one moment. A value within events."""
+    """The accumulator's batches of one partition at one moment. Events have it as a field."""
 
     topic: str
     partition: int
@@ -260,7 +261,7 @@ class PartitionBuffer(NamedTuple):
 
 
 class ProducerDescription(NamedTuple):
-    """A producer of ours at one moment. A value within events."""
+    """A producer of ours at one moment. Events have it as a field."""
 
     client: str
     acks: int

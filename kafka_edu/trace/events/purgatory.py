@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 from kafka_edu.trace.event import Kind, Level, event
 
 WAIT_SUB_BITS: Final = 5
-"""The waiting times are counted in 2^5 = 32 buckets between each time and its double. So a median
-is wrong by at most 2 %.
+"""Waiting times are counted in buckets. Between each time and its double there are 2^5 = 32
+buckets. So the error of a median is at most 2 %.
 """
 
 
 class ReplicaProgress(NamedTuple):
-    """A leader's knowledge of one follower's progress. A value within events.
+    """A leader's knowledge of one follower's progress. Events have it as a field.
 
     Times are monotonic ms on the leader, like the timer's clock. -1 means: not yet in this leader's
     epoch.
@@ -31,7 +31,7 @@ class ReplicaProgress(NamedTuple):
 
 class Requirement(NamedTuple):
     """One condition that an operation still waits for, in numbers (spec D3). It answers the
-    question "why is the operation still waiting?". A value within events.
+    question "why is the operation still waiting?". Events have it as a field.
 
     Example of a produce with acks=all: `subject` is `web-0`, `needs` is `high watermark`,
     `at_least` is 4, `have` is 2, and `holders` is (("broker 0", 4), ("broker 1", 4), ("broker 2",
@@ -44,7 +44,9 @@ class Requirement(NamedTuple):
     at_least: int
     have: int
     holders: tuple[tuple[str, int], ...] = ()
-    """The brokers or partitions that count, and how much each has. It shows who is behind."""
+    """The brokers or partitions that the condition is about, and how much each has. They show which
+    one is behind.
+    """
     replicas: tuple[ReplicaProgress, ...] = ()
     """The progress of the followers in the ISR, if the operation waits for these followers."""
     isr_check_ms: int = 0
@@ -59,7 +61,7 @@ class Requirement(NamedTuple):
 
 class PurgatoryState(NamedTuple):
     """A purgatory at one moment. `watched` is Kafka's metric PurgatorySize, and `delayed` is
-    NumDelayedOperations. A value within events.
+    NumDelayedOperations. Events have it as a field.
     """
 
     purgatory: str
@@ -77,7 +79,7 @@ class PurgatoryState(NamedTuple):
 
 
 class WaitingOperation(NamedTuple):
-    """One waiting operation, and what it waits for. A value within events."""
+    """One waiting operation, and what it waits for. Events have it as a field."""
 
     purgatory: str
     operation: int
@@ -94,8 +96,8 @@ class WaitingOperation(NamedTuple):
 
 
 class EndedBy(NamedTuple):
-    """How many operations ended because of one cause, and how long they had waited. A value within
-    events.
+    """How many operations ended because of one cause, and how long they had waited. Events have it
+    as a field.
     """
 
     cause: str
@@ -114,7 +116,7 @@ class EndedBy(NamedTuple):
 
 
 class OperationsEnded(NamedTuple):
-    """How the operations of one purgatory have ended, by cause. A value within events."""
+    """How the operations of one purgatory have ended, by cause. Events have it as a field."""
 
     purgatory: str
     ended: tuple[EndedBy, ...]
@@ -148,7 +150,7 @@ class OperationCompleted(NamedTuple):
     by: str
     """How the operation was completed: `at once`, `event`, `time-out` or `forced`."""
     key: str
-    """The key whose event completed the operation. Empty if no key's event did."""
+    """The key whose event completed the operation. Empty if no key's event completed it."""
     waited_ms: int
     cause: str = ""
     """The cause in words, for example `HW moved: broker 2 fetched`, `time-out` or `not leader any

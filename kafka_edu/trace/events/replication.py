@@ -28,7 +28,7 @@ class BecameLeader(NamedTuple):
     zk_version: int
     adding_replicas: tuple[int, ...] = ()
     """Those of `replicas` that a reassignment is adding. The partition does not count as
-    under-replicated if only these replicas are missing in the ISR.
+    under-replicated if only these replicas are missing from the ISR.
     """
 
 
@@ -81,8 +81,8 @@ class ReplicaMoveStarted(NamedTuple):
 
 @event()
 class ReplicaMoveCompleted(NamedTuple):
-    """The copy of a moving replica reached the end of the replica's log, and took the place of that
-    log. The name of the old folder ends with `-delete`.
+    """The copy of a moving replica reached the end of the replica's log, and replaced that log. The
+    name of the old folder ends with `-delete`.
     """
 
     topic: str
@@ -96,7 +96,7 @@ class ReplicaMoveCompleted(NamedTuple):
 
 @event()
 class ReplicaMoveEnded(NamedTuple):
-    """A move between log dirs ended before its time: it was cancelled, or a dir failed. The
+    """A move between log dirs did not finish: it was cancelled, or a dir failed. The
     replica stays where it is.
     """
 
@@ -173,8 +173,8 @@ class StaleControllerRefused(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class IsrChangeProposed(NamedTuple):
-    """The leader wants to change the ISR, and requests that the znode is written if it still has
-    `zk_version`. Until the answer, the leader uses the larger one of the two ISRs.
+    """The leader wants to change the ISR, and requests a write of the znode, if the znode still has
+    `zk_version`. Until the answer arrives, the leader uses the larger one of the two ISRs.
     """
 
     topic: str
@@ -215,7 +215,8 @@ class IsrExpanded(NamedTuple):
 @event(joins=("topic", "partition", "leader_epoch"))
 class IsrWriteFailed(NamedTuple):
     """The new ISR was not written, because the znode had another version: the controller or another
-    client has written it. The leader does not change the ISR until it hears from the controller.
+    client has written the znode. The leader does not change the ISR until it hears from the
+    controller.
     """
 
     topic: str
@@ -237,10 +238,11 @@ class IsrChangesPropagated(NamedTuple):
 @event(level=Level.HOPS, joins=("topic", "partition", "leader_epoch"))
 class HighWatermarkAdvanced(NamedTuple):
     """The high watermark advanced from `before` to `after`, so more records are committed. On a
-    follower `is_leader` is false, and the leader sent the mark.
+    follower, `is_leader` is false, and the new mark came from the leader.
 
-    The event has level `state` if a fact moved the mark (an ISR change, a new leader), or if the
-    mark completes a produce that waited long or is the first one of its leader epoch.
+    The event has level `state` in two cases. In the first, a fact moved the mark (an ISR change, a
+    new leader). In the second, the mark completes a produce that waited long, or the first produce
+    of the leader epoch.
     """
 
     topic: str
@@ -376,8 +378,8 @@ class FetcherStarted(NamedTuple):
 
 @event(joins=("leader", "local"))
 class FetcherConnected(NamedTuple):
-    """A fetcher has connected to its leader. `local` is the fetcher's host:port. The leader's
-    events name the connection with it.
+    """A fetcher has connected to its leader. `local` is the fetcher's host:port. In the leader's
+    events, this address identifies the connection.
     """
 
     leader: int
@@ -497,8 +499,8 @@ class ReplicationThrottleEnded(NamedTuple):
 
 @event()
 class ConsumerSentToFollower(NamedTuple):
-    """The leader sent a consumer to a follower in the consumer's rack (KIP-392). It answered the
-    fetch with that broker's id and without records.
+    """The leader sent a consumer to a follower in the consumer's rack (KIP-392). The leader
+    answered the fetch with the follower's broker id and without records.
     """
 
     topic: str
@@ -514,7 +516,9 @@ class ConsumerSentToFollower(NamedTuple):
 
 
 class PartitionProgress(NamedTuple):
-    """The offsets of a partition's replica on this broker at one moment. A value within events."""
+    """The offsets of a partition's replica on this broker at one moment. Events have it as a
+    field.
+    """
 
     log_start: int
     hw: int

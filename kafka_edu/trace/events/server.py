@@ -135,10 +135,10 @@ class BackgroundTaskFailed(NamedTuple):
 @event()
 class LoopStalled(NamedTuple):
     """The broker's asyncio loop was blocked for `stalled_ms`. `turn_cpu_ms` says how much of this
-    time the loop's thread worked. The rest of the time it waited for a processor core, the disk or
-    another thread.
+    time the loop's thread worked. The rest of the time, the thread waited for a processor core, the
+    disk or another thread.
 
-    `held_by` is the blocking call, found by looking at the loop's stack, innermost call first. It
+    `held_by` is the blocking call, read from the loop's stack, with the innermost call first. It
     is empty if the stack was not read in time.
     """
 

@@ -86,7 +86,9 @@ class TimerTaskCancelled(NamedTuple):
 
 
 class TimerState(NamedTuple):
-    """A timer at one moment. The difference of two samples gives a rate. A value within events."""
+    """A timer at one moment. The difference of two samples gives a rate. Events have it as a
+    field.
+    """
 
     timer: str
     now_ms: int
@@ -103,7 +105,7 @@ class TimerState(NamedTuple):
 
 
 class WheelState(NamedTuple):
-    """One wheel of a timer at one moment. A value within events.
+    """One wheel of a timer at one moment. Events have it as a field.
 
     The bucket in slot s is due at (c + (s - c) % wheel_size) * tick_ms, where c = current_time_ms
     // tick_ms.
