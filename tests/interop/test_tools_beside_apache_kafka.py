@@ -19,6 +19,7 @@ from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_edu.supervisor.cluster import running_cluster
 from tests.conformance.brokers import ListeningBroker
 from tests.conformance.replay import Asker
+from tests.drawn import drawn
 from tests.interop.external_programs import missing
 from tests.interop.record_tools import apache_cluster, of
 from tests.interop.tool_cases import OF_NOBODY, OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
@@ -145,7 +146,9 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("story", ["console", "groups", "deletion", "brokers", "log-dirs"])
+@pytest.mark.parametrize(
+    "story", drawn(["console", "groups", "deletion", "brokers", "log-dirs"], 2)
+)
 def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story: str) -> None:
     """Kafka's own tools print the same on our broker as on theirs. This test covers only the
     stories that need no ZooKeeper.

@@ -126,7 +126,7 @@ def owners() -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("attack", drawn(SPARK_ATTACKS, 7), ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", drawn(SPARK_ATTACKS, 4), ids=lambda attack: attack.name)
 @pytest.mark.usefixtures("short")
 def test_an_attack_fails_with_its_reason_and_nobody_is_hurt(world: World, attack: Attack) -> None:
     with world.learner(WRONG_JOB + attack.source) as learner:

@@ -16,7 +16,7 @@ from tui.presenter.run import screen_names
 pytestmark = pytest.mark.tui
 
 CHAPTERS = [one for one in find_chapters().values() if not one.needs()]
-SOME = drawn(CHAPTERS, 5)
+SOME = drawn(CHAPTERS, 4)
 """Those that are run from end to end: half a minute each. All have their recording as a test."""
 
 

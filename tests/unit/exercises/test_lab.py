@@ -47,7 +47,7 @@ SHIPPED = ROOT.parent / "kafka_edu" / "timer"
 
 IN_PYTHON = [one for one in load_manifest().values() if one.engine == PYTHON]
 """Those with PySpark: tests/spark/test_spark_labs.py"""
-SOME = drawn(IN_PYTHON, 50)
+SOME = drawn(IN_PYTHON, 30)
 """Those whose reference, wrong answers and starter CI tries at this commit: seconds each."""
 
 
