@@ -997,7 +997,7 @@ class Log:
                 if not self._replaced or self.closed:
                     return
                 new, gone = self._replaced[0]
-                new.change_suffix(SWAP_SUFFIX)  # from now on a start uses the new segment
+                new.change_suffix(SWAP_SUFFIX)  # from now on a starting broker uses the new one
                 for segment in gone:
                     segment.change_suffix(DELETED_SUFFIX)
                     self.deleted_segments.append(segment)
@@ -1176,7 +1176,7 @@ class Log:
         self.flushed(end, now_ms)
 
     def close(self) -> None:
-        """Close the log properly, so that the next start need not recover it.
+        """Close the log properly, so that it needs no recovery at the broker's next start.
 
         Rename the files of deleted segments, write the file of epochs and the snapshot of the
         producers, cut the indexes to their entries, and close all files.

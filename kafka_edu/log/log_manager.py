@@ -545,8 +545,8 @@ class LogManager:
         """Remember that a replica must be created in `log_dir` if it comes to this broker later
         (Kafka: maybeUpdatePreferredLogDir).
 
-        The next start forgets this. Nothing is remembered if the replica's log or its future log
-        lies in that dir already.
+        The broker forgets this when it stops. Nothing is remembered if the replica's log or its
+        future log lies in that dir already.
         """
         logs = (self._logs.get(topic_partition), self._future_logs.get(topic_partition))
         if not any(log is not None and log.log_dir == log_dir for log in logs):
@@ -1010,7 +1010,7 @@ class LogManager:
     async def checkpoint_recovery_point_offsets(self) -> None:
         """Write each log's recovery point into the checkpoint file of its log dir.
 
-        After a crash the next start need not read the records below it.
+        After a crash, the broker need not read the records below it at its next start.
         """
         await self._checkpoint_recovery_points(self.log_dirs)
 
@@ -1061,7 +1061,7 @@ class LogManager:
 
     async def shutdown(self) -> None:
         """Flush and close all logs, and write the checkpoints. Finally write
-        `.kafka_cleanshutdown`, so the next start recovers no log.
+        `.kafka_cleanshutdown`, so that no log is recovered at the next start.
 
         As in Kafka, num.recovery.threads.per.data.dir workers do this for each dir. With thousands
         of logs it takes some time, during which the loop still runs.

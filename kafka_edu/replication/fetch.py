@@ -49,7 +49,7 @@ class Fetch:
         self._time = time
         self._awaited: dict[int, dict[TopicPartition, int]] = {}
         """For each follower id: the new partitions that its fetches do not name yet, each with the
-        monotonic ms until which this broker expects it in a fetch.
+        monotonic ms until which this broker waits for it in a fetch.
         """
 
     def fetch_messages(
