@@ -12,9 +12,9 @@ watermark (HW), which belongs to Partition. Consumers with read_committed see re
 stable offset (LSO). The LSO is the first record of the oldest transaction that is open or not yet
 settled. Without such a transaction it is the HW.
 
-Times on one core for a batch of 64 KiB: an append as leader takes about 30 µs, of which the CRC and
-the write take 25 µs; a read takes 1 to 10 µs. The broker's loop owns the log. Only flushing
-segments, and renaming and removing the files of old segments, happen in worker threads. Next hop:
+Times on one core for a batch of 64 KiB: an append as leader takes about 30 µs (25 µs for the CRC
+and the write), and a read takes 1 to 10 µs. The broker's loop owns the log. Only flushing segments,
+and renaming and removing the files of old segments, happen in worker threads. Next hop:
 LogValidator, then LogSegment. Since 3.1 Kafka has two classes for this: LocalLog for the segments,
 UnifiedLog for the rest.
 """

@@ -8,9 +8,9 @@ stop, and means that no log needs recovery. The broker removes this file at its 
 does not exist after a crash.
 
 This module does I/O. It runs on the broker's loop, and `run_blocking` gives all blocking work to
-worker threads: recovery, fsync, removal of files, checkpoints. A worker touches only what the loop
-does not use at that time: logs that are not in use yet (also new ones), the files of segments, and
-folders of deleted logs.
+worker threads: recovery, fsync, removal of files, checkpoints. A worker uses only objects that the
+loop does not use at that time: logs that are not in use yet (including new logs), the files of
+segments, and folders of deleted logs.
 
 Three things happen without a schedule. A rolled segment is flushed. The files of a deleted segment
 are renamed, and removed from the disk after file.delete.delay.ms. The file of leader epochs is
@@ -503,7 +503,7 @@ class LogManager:
         """Return the log dirs in which to try to create the log. Count it in `counts`.
 
         `counts` maps each live dir to its number of logs. Raises KAFKA_STORAGE_ERROR if no dir is
-        left. The same error is raised if a dir is offline and the replica is not new: the offline
+        left. The same error is raised if a dir is offline and the replica is not new. The offline
         dir may contain its log, and an empty log elsewhere would look like a replica without
         records.
         """
