@@ -31,7 +31,7 @@ class DelayedFetch(DelayedOperation):
     come from positions in the segment, so each partition needs only one subtraction. A partition
     that is throttled for this follower does not count.
 
-    The fetch also completes in these cases (the letters are Kafka's):
+    The fetch also completes in these cases:
 
     - (A) This broker no longer leads a partition.
     - (B) This broker no longer has a partition.
