@@ -8,9 +8,9 @@ restore them (`ReplicaAssignment.reassign_to`).
 
 There are two ways to request a move. The API (AlterPartitionReassignments) refuses new brokers that
 are not alive. An order in the znode /admin/reassign_partitions may name dead brokers, and waits
-until they are alive. Both refuse an empty target, and a target that names a broker twice. Kafka
-does not check this in the znode's orders; an empty target would delete the partition's last
-replica.
+until they are alive. Both ways refuse an empty target, and a target that names a broker twice.
+Kafka does not check this in the znode's orders, where an empty target would delete the partition's
+last replica.
 
 Next: `PartitionReassignments._reassign` (partition_reassignments.py).
 """

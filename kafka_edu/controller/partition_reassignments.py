@@ -106,7 +106,7 @@ class PartitionReassignments:
     # The beginning of reassignments, and their continuation after an interruption.
 
     async def resume(self) -> None:
-        """Continue the running reassignments; begin those in /admin/reassign_partitions.
+        """Continue the running reassignments, and begin the ones in /admin/reassign_partitions.
 
         A new controller calls this method at its election. The running reassignments are in the
         topics' znodes.

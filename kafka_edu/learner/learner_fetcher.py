@@ -1,6 +1,6 @@
 """Exercise 10-6 in a live broker: a learner's Fetcher decides what a replica fetcher does with each
-partition: ask the leader for the end of an epoch, fetch, wait, or stop until the next order of the
-controller.
+partition. It may ask the leader for the end of an epoch, fetch, wait, or stop until the
+controller's next order.
 
 The broker sends the requests, truncates and appends. A wrong answer is used if possible: a log is
 then cut at a wrong offset, or a partition waits too long or not at all. An answer that cannot be

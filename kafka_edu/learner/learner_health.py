@@ -1,9 +1,9 @@
 """Exercise 08-3 in a live proxy: a learner's Health says whether a target is up.
 
-A target is an address behind the proxy. A wrong state is used: a target that is Down too early gets
-no clients although it answers, and a target that stays Up too long gets clients although it does
-not answer. If an answer is not a state, that is an error in the learner's code. The shipped code
-then takes over, with all results seen so far.
+A target is an address behind the proxy. A wrong state is used. A target that is Down too early gets
+no clients although it answers. A target that stays Up too long gets clients although it does not
+answer. If an answer is not a state, that is an error in the learner's code. The shipped code then
+takes over, with all results seen so far.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
 """Exercise 07-2 in a live broker: a learner's Isr decides which brokers leave and join the ISR.
 
-A wrong answer is used: a follower that joins too early is in the ISR without all committed records,
-and a follower that never leaves holds up all producers with acks=all. It is an error in the
-learner's code if an answer names a broker that is not in the ISR, or is not true or false. The
-shipped code then answers.
+A wrong answer is used. A follower that joins too early is in the ISR without all committed records.
+A follower that never leaves makes all producers with acks=all wait. It is an error in the learner's
+code if an answer names a broker that is not in the ISR, or is not true or false. The shipped code
+then answers.
 """
 
 from collections.abc import Callable, Iterable

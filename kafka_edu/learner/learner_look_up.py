@@ -1,7 +1,7 @@
 """Exercise 09-1 in a live broker: a learner's LookUp finds the batch of an offset.
 
-The learner's object names one operation after the other, and `LookUpSteps` carries them out: it
-looks at a base offset, at an entry of an index, or at the header of a batch. The reader gets the
+The learner's object names one operation after the other, and `LookUpSteps` carries them out. An
+operation reads a base offset, an entry of an index, or the header of a batch. The reader gets the
 batch that the learner's code has found, right or wrong. It is an error in the learner's code if an
 operation names a place that the learner cannot know, such as a position at which no batch begins.
 The shipped code then answers. The learner's code is called only for topics whose names begin with

@@ -10,7 +10,9 @@ from kafka_edu.learner.seams import LearnerCode
 
 
 class LearnerRangeAssignor(LearnerAssignor):
-    """Calls the learner's object, and reads its blocks. Each assignment has a new object."""
+    """Calls the learner's object, and reads the blocks in its answer. Each assignment has a new
+    object.
+    """
 
     name = "range"
 

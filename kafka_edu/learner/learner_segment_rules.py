@@ -2,10 +2,9 @@
 rolls, and which of its oldest segments retention deletes.
 
 A wrong answer is used: segments become too large or too small, and records are deleted too early or
-never. It is an error in the learner's code if an answer cannot be used, because a batch does not
-fit into the segment's index or offsets, or because a segment is not committed. The shipped code
-then answers. Each append calls the learner's code, so it is called only for topics whose names
-begin with `lab-`.
+never. It is an error in the learner's code if an answer cannot be used: a batch does not fit into
+the segment's index or offsets, or a segment is not committed. The shipped code then answers. Each
+append calls the learner's code, so it is called only for topics whose names begin with `lab-`.
 """
 
 from collections.abc import Callable, Mapping

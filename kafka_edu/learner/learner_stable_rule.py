@@ -1,9 +1,9 @@
 """Exercise 15-2 in a live broker: a learner's ReadCommitted says what readers of committed records
 may see.
 
-While transactions hold the last stable offset back, each call gets a new object of the learner,
-which first learns of these transactions in the order of the log: which were opened, and which were
-ended by a marker that is not replicated yet.
+While transactions hold the last stable offset back, each call uses a new object of the learner's
+class. Before the call, the object gets these transactions in the order of the log: when each was
+opened, and when it was ended by a marker that is not replicated yet.
 
 The learner's code is called for topics whose names begin with `lab-`. A wrong answer is used if
 possible: readers then see records of open or aborted transactions, or wait too long. It is an error

@@ -44,7 +44,7 @@ class MemoryCgroup:
 
     @property
     def processes(self) -> Path:
-        """The file into which a process writes its id, or 0, to be in the cgroup."""
+        """The file into which a process writes its id, or 0, to join the cgroup."""
         return self.folder / "cgroup.procs"
 
     def has_killed(self) -> bool:

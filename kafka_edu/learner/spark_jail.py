@@ -77,7 +77,7 @@ class Places(NamedTuple):
     """The files that the jail gets, and its cgroup."""
 
     cgroup: str
-    """The file into which a process writes its id to be in the cgroup."""
+    """The file into which a process writes its id to join the cgroup."""
     python: str
     """The program that runs Python."""
     packages: dict[str, str]

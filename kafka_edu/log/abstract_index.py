@@ -73,9 +73,8 @@ class AbstractIndex:
         """Set the file's length to `size` bytes, rounded down to whole entries, and map the file
         again.
 
-        Entries within the new length are kept. The file is opened only once, because a broker
-        creates the indexes of thousands of new logs at a time, and opening files takes most of that
-        time.
+        Entries within the new length are kept. The file is opened only once, because opening files
+        takes most of the time. A broker may create the indexes of thousands of new logs at once.
         """
         size -= size % self.ENTRY_BYTES
         if self._loaded and size == self._mapped_size:

@@ -143,7 +143,7 @@ class DelayedRemoval:
     async def _remove(self, one: _Segment | _Folder) -> None:
         """Remove the files from the disk. In a dir that has failed, only close the open files.
 
-        The next start finds the files that remain in such a dir.
+        The broker finds the files that remain in such a dir at its next start.
         """
         if self._is_offline(one.log_dir):
             one.close()

@@ -12,9 +12,9 @@ watermark (HW), which belongs to Partition. Consumers with read_committed see re
 stable offset (LSO). The LSO is the first record of the oldest transaction that is open or not yet
 settled. Without such a transaction it is the HW.
 
-Times on one core for a batch of 64 KiB: an append as leader takes about 30 µs, of which the CRC and
-the write take 25 µs; a read takes 1 to 10 µs. The broker's loop owns the log. Only flushing
-segments, and renaming and removing the files of old segments, happen in worker threads. Next hop:
+Times on one core for a batch of 64 KiB: an append as leader takes about 30 µs (25 µs for the CRC
+and the write), and a read takes 1 to 10 µs. The broker's loop owns the log. Only flushing segments,
+and renaming and removing the files of old segments, happen in worker threads. Next hop:
 LogValidator, then LogSegment. Since 3.1 Kafka has two classes for this: LocalLog for the segments,
 UnifiedLog for the rest.
 """
@@ -997,7 +997,7 @@ class Log:
                 if not self._replaced or self.closed:
                     return
                 new, gone = self._replaced[0]
-                new.change_suffix(SWAP_SUFFIX)  # from now on a start uses the new segment
+                new.change_suffix(SWAP_SUFFIX)  # from now on a starting broker uses the new one
                 for segment in gone:
                     segment.change_suffix(DELETED_SUFFIX)
                     self.deleted_segments.append(segment)
@@ -1176,7 +1176,7 @@ class Log:
         self.flushed(end, now_ms)
 
     def close(self) -> None:
-        """Close the log properly, so that the next start need not recover it.
+        """Close the log properly, so that it needs no recovery at the broker's next start.
 
         Rename the files of deleted segments, write the file of epochs and the snapshot of the
         producers, cut the indexes to their entries, and close all files.

@@ -1,9 +1,9 @@
-"""The limits of a log, and what will happen to it next: the segment that retention takes, the next
-roll, and the files that wait for their removal (spec S3, M1).
+"""The limits of a log, and what will happen to it next: the segment that retention deletes, the
+next roll, and the files that wait for their removal (spec S3, M1).
 
 A forecast is right as long as nothing is appended. It is computed for the log screen only, with the
 rules of `log_retention` and `LogSegment.should_roll`. A forecast contains times on the clock, not
-remaining times. So `ForecastSampler` makes a new one only when the log has changed.
+remaining times. So `ForecastSampler` makes a new forecast only when the log has changed.
 """
 
 from collections.abc import Sequence

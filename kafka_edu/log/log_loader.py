@@ -26,9 +26,9 @@ event reports it. Loading blocks, so the log manager does it in worker threads. 
 returned events later on the loop.
 
 Each start checks the leader-epoch-checkpoint against the batches, even after a clean shutdown. The
-check reads only one or two headers for each epoch. A wrong epoch would do great harm: if the leader
-does not know a follower's last epoch, it refuses every fetch of the follower, in Kafka 2.8 with
-thousands of log lines a second.
+check reads only one or two headers for each epoch. A wrong epoch would do great harm. If the leader
+does not know a follower's last epoch, it refuses every fetch of the follower. In Kafka 2.8 this
+writes thousands of log lines a second.
 """
 
 from bisect import bisect_right

@@ -8,9 +8,9 @@ stop, and means that no log needs recovery. The broker removes this file at its 
 does not exist after a crash.
 
 This module does I/O. It runs on the broker's loop, and `run_blocking` gives all blocking work to
-worker threads: recovery, fsync, removal of files, checkpoints. A worker touches only what the loop
-does not use at that time: logs that are not in use yet (also new ones), the files of segments, and
-folders of deleted logs.
+worker threads: recovery, fsync, removal of files, checkpoints. A worker uses only objects that the
+loop does not use at that time: logs that are not in use yet (including new logs), the files of
+segments, and folders of deleted logs.
 
 Three things happen without a schedule. A rolled segment is flushed. The files of a deleted segment
 are renamed, and removed from the disk after file.delete.delay.ms. The file of leader epochs is
@@ -503,7 +503,7 @@ class LogManager:
         """Return the log dirs in which to try to create the log. Count it in `counts`.
 
         `counts` maps each live dir to its number of logs. Raises KAFKA_STORAGE_ERROR if no dir is
-        left. The same error is raised if a dir is offline and the replica is not new: the offline
+        left. The same error is raised if a dir is offline and the replica is not new. The offline
         dir may contain its log, and an empty log elsewhere would look like a replica without
         records.
         """
@@ -545,8 +545,8 @@ class LogManager:
         """Remember that a replica must be created in `log_dir` if it comes to this broker later
         (Kafka: maybeUpdatePreferredLogDir).
 
-        The next start forgets this. Nothing is remembered if the replica's log or its future log
-        lies in that dir already.
+        The broker forgets this when it stops. Nothing is remembered if the replica's log or its
+        future log lies in that dir already.
         """
         logs = (self._logs.get(topic_partition), self._future_logs.get(topic_partition))
         if not any(log is not None and log.log_dir == log_dir for log in logs):
@@ -1010,7 +1010,7 @@ class LogManager:
     async def checkpoint_recovery_point_offsets(self) -> None:
         """Write each log's recovery point into the checkpoint file of its log dir.
 
-        After a crash the next start need not read the records below it.
+        After a crash, the broker need not read the records below it at its next start.
         """
         await self._checkpoint_recovery_points(self.log_dirs)
 
@@ -1061,7 +1061,7 @@ class LogManager:
 
     async def shutdown(self) -> None:
         """Flush and close all logs, and write the checkpoints. Finally write
-        `.kafka_cleanshutdown`, so the next start recovers no log.
+        `.kafka_cleanshutdown`, so that no log is recovered at the next start.
 
         As in Kafka, num.recovery.threads.per.data.dir workers do this for each dir. With thousands
         of logs it takes some time, during which the loop still runs.

@@ -26,8 +26,8 @@ stores the batch, and the consumer gets the error.
 
 With LogAppendTime the leader sets the max timestamp and the timestamp bit. Then it must compute the
 CRC again, which is a second pass over the bytes. In two cases the records are unpacked and packed
-again into one new v2 batch: if the topic has a compression.type of its own, and if the producer
-sends messages of format v0 or v1.
+again into one new v2 batch: the topic has its own compression.type, or the producer sends messages
+of format v0 or v1.
 
 A topic with an older message.format.version stores v0 or v1 (`validate_for_old_format`). For such a
 topic a v2 batch is unpacked. It is refused if older messages cannot hold its content: headers

@@ -30,8 +30,8 @@ A marker with an older producer epoch gets INVALID_PRODUCER_EPOCH. A marker from
 has been replaced gets TRANSACTION_COORDINATOR_FENCED.
 
 The state can always be built again from the log. It is written to `<offset>.snapshot` when a
-segment is rolled and when the log is closed. The next start loads the last snapshot and reads the
-batch headers after it.
+segment is rolled and when the log is closed. At its next start the broker loads the last snapshot
+and reads the batch headers after it.
 
     version int16 (1) | crc uint32 (CRC-32C of what follows) | count int32 | entries of 46 bytes:
     producer id int64 | epoch int16 | last sequence int32 | last offset int64 | offset delta int32 |

@@ -1,5 +1,5 @@
-"""The rules for a log's recovery point, and for the segments that a start must read again (Kafka:
-Log.recoverLog, Log.flush, Log.truncateTo; book 000 §6.4.2; spec S5).
+"""The rules for a log's recovery point, and for the segments that a starting broker must read
+again (Kafka: Log.recoverLog, Log.flush, Log.truncateTo; book 000 §6.4.2; spec S5).
 
 All records below the recovery point are certainly on the disk. A checkpoint file stores this
 offset. So after a crash only the records at or after it are read. After a clean shutdown nothing
@@ -38,7 +38,7 @@ class RecoveryRule:
         return end if clean else max(min(point, end), log_start)
 
     def to_read(self, bases: Sequence[int], point: int, clean: bool) -> list[int]:
-        """Return the base offsets of the segments that a start must read again.
+        """Return the base offsets of the segments that a starting broker must read again.
 
         `bases` are the base offsets of all segments, ascending.
         """

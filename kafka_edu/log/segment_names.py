@@ -3,13 +3,13 @@
 That happens if somebody copies files by hand and mixes them up.
 
 Kafka does not notice such segments: readers skip the records of one, and after a crash Kafka cuts
-off records or does not start. Here each start reads the first header of each segment. A segment has
-the right name if its first batch lies between its base offset and the next segment's base offset.
-The segments with wrong names are renamed, if each of them has the name of another one.
+off records or does not start. Here the broker reads the first header of each segment at each start.
+A segment has the right name if its first batch lies between its base offset and the next segment's
+base offset. The segments with wrong names are renamed, if each of them has the name of another one.
 
     18.log holds 35…, 35.log holds 18…      → 35.log.renamed, 18.log.renamed → 35.log, 18.log
 
-If the broker is killed in between, the next start finishes the renames.
+If the broker is killed in between, it finishes the renames at its next start.
 """
 
 from bisect import bisect_right

@@ -5,7 +5,7 @@
 An entry means: up to this offset no record has a later timestamp. A look-up by time takes two
 binary searches: in this index for the offset, and in the offset index for its position. Then the
 batches from this position on are read one by one. When the segment is closed, it gets a last entry
-with its largest timestamp, which the next start reads for retention by time.
+with its largest timestamp. At its next start the broker reads this entry for retention by time.
 """
 
 import struct

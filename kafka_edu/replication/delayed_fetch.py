@@ -31,13 +31,19 @@ class DelayedFetch(DelayedOperation):
     come from positions in the segment, so each partition needs only one subtraction. A partition
     that is throttled for this follower does not count.
 
-    The fetch also completes in these cases: (A) this broker no longer leads a partition; (B) this
-    broker no longer has a partition; (C) the fetch offset and the end lie on different segments,
-    because the reader is far behind or the log was truncated; (E) the reader is fenced by its
-    epoch; the leader has become leader of more partitions of this follower
-    (`end_for_new_partitions`); and, if consumers may read from followers, the HW is above the HW in
-    the follower's last response (KIP-392). When max_wait_ms is over, the leader sends the bytes
-    available then, without an error. On completion the log is read a second time.
+    The fetch also completes in these cases:
+
+    - (A) This broker no longer leads a partition.
+    - (B) This broker no longer has a partition.
+    - (C) The fetch offset and the end lie on different segments, because the reader is far behind
+      or the log was truncated.
+    - (E) The reader is fenced by its epoch.
+    - The leader has become leader of more partitions of this follower (`end_for_new_partitions`).
+    - Consumers may read from followers, and the HW is above the HW in this follower's last response
+      (KIP-392).
+
+    When max_wait_ms is over, the leader sends the bytes available then, without an error. On
+    completion the log is read a second time.
 
     The fetch is watched under every partition of the request. It is also watched under its session,
     because a partition that this request does not name may change too. Listing the session's
@@ -128,7 +134,7 @@ class DelayedFetch(DelayedOperation):
     def try_complete(self) -> bool:
         """Complete the fetch if enough bytes can be read, or if it cannot usefully wait any longer.
 
-        O(partitions of the request) in the worst case. The loop begins with the last partitions: a
+        O(partitions of the request) in the worst case. The loop begins with the last partitions. A
         session keeps the partitions with the latest news at the end of its list, and these will
         most likely have news again.
         """

@@ -48,8 +48,8 @@ class Fetch:
         self._partitions = partitions
         self._time = time
         self._awaited: dict[int, dict[TopicPartition, int]] = {}
-        """For each follower id: the new partitions that its fetches do not name yet, each with the
-        monotonic ms until which this broker expects it in a fetch.
+        """For each follower id: the new partitions that its fetches do not name yet. Each has the
+        monotonic ms until which this broker expects the partition in a fetch.
         """
 
     def fetch_messages(

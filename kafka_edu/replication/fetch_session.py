@@ -1,7 +1,7 @@
 """The leader's side of one fetch session (Kafka: FetchSession and CachedPartition in
 FetchSession.scala; KIP-227).
 
-In a full fetch a follower of 1,000 partitions names all of them, 1,000 × 24 B ≈ 24 KB, although
+In a full fetch a follower of 1,000 partitions names all of them (1,000 × 24 B ≈ 24 KB), although
 most are idle (book 000 §6.1). In a session the leader remembers the partitions. Then each fetch
 names only the partitions that have changed, and the response lists only those with news. A fetch of
 idle partitions has some 60 bytes.
@@ -47,10 +47,10 @@ class CachedPartition:
     def take_news(self, read: LogReadResult, clock: FetchClock) -> bool:
         """Return whether the response must list `read`, and remember its offsets.
 
-        The response must list a read with records, an error, a diverging epoch or another replica
-        to read from, and a read after which the HW or the log start differs. It lists every error.
-        It also lists the first read after an error, because the client may have dropped its
-        knowledge of the partition.
+        The response must list a read that has records, an error, a diverging epoch or another
+        replica to read from. It must also list a read with another HW or log start than before. It
+        lists every error. It also lists the first read after an error, because the client may have
+        dropped its knowledge of the partition.
         """
         news = (
             read.size_in_bytes > 0

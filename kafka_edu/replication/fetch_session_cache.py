@@ -31,9 +31,10 @@ class FetchSessionCache:
        A follower may end a consumer's session at any time. All other sessions last two minutes.
     3. Otherwise the client gets no session, and must name all its partitions in each fetch.
 
-    A follower's fetcher has one session. If its broker was killed and started again, it opens a new
-    session, and the old one ends at once, because nobody can use it any more. Kafka keeps the old
-    one until its slot is needed. Here an old session with many partitions would occupy some 100 KB.
+    A follower's fetcher has one session. If the follower was killed and started again, its fetcher
+    opens a new session. The old session then ends at once, because no fetcher can use it any more.
+    Kafka keeps the old session until its slot is needed. Here an old session with many partitions
+    would occupy some 100 KB.
 
     Session ids are random. So a client that still uses an id from before this broker's restart will
     hardly ever hit another client's session. `touch` is O(1), an eviction O(sessions).

@@ -85,8 +85,8 @@ class HighWatermark:
     """Moves the HW of a partition's log, and records the cause of the last move. Owned by its
     Partition.
 
-    For subscribers of level `state`, a move gives no event when it happens. `emit_last_move` emits
-    the event later, if the move completes a produce that waited long, or the first acks=all produce
+    For subscribers of level `state`, a move is not emitted when it happens. `emit_last_move` emits
+    its event later, if the move completes a produce that waited long, or the first acks=all produce
     of an epoch.
     """
 

@@ -6,7 +6,7 @@ AlterIsrManager since 2.7, which does not).
     IsrChangePropagation    decides when to report changed ISRs to the controller
     IsrStore                the operations on ZooKeeper that are needed (KafkaZkClient has them)
     IsrWriter               the only place in replication that waits for ZooKeeper. Each proposal
-                            is a task of its own, so many writes can be under way (spec Z6)
+                            is a separate task, so many writes can be under way (spec Z6)
 """
 
 import asyncio

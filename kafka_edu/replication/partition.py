@@ -880,8 +880,8 @@ class Partition:
 
         The timestamp -1 asks for the end, -2 for the start. None if there is no such record that
         the reader may see. The limit of `isolation` counts as the end. Raises OFFSET_NOT_AVAILABLE
-        if a new leader's HW has not yet reached the start of its epoch, because a later answer
-        could then be smaller than an earlier one (KIP-207).
+        if a new leader's HW has not yet reached the start of its epoch. Without this error, a later
+        answer could be smaller than an earlier answer (KIP-207).
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         last_fetchable = self.end_for(isolation).message_offset

@@ -35,7 +35,7 @@ class ReadRules:
     def sends_to_followers(self) -> bool:
         """Return whether consumers may read from followers.
 
-        Then followers should learn the high watermark soon.
+        If so, the leader should send a new high watermark to the followers soon.
         """
         return self._selector is not None
 

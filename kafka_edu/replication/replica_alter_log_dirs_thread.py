@@ -306,12 +306,12 @@ class ReplicaAlterLogDirsThread:
     async def _flush(self, move: ReplicaMove) -> bool:
         """Flush the copy to the disk. Return whether the logs may be swapped now.
 
-        If more than SHORT_REST_BYTES are not flushed, a worker flushes them, so that the loop does
-        not wait for the disk. The result is then False: meanwhile the current log may have got more
-        records, and the next step copies them. If the current log has flushed these too, for
-        example because of flush.messages, the copy needs one more flush. A small rest (at most
-        SHORT_REST_BYTES) is flushed by the loop itself, because nothing can be appended meanwhile.
-        With a worker each time, this could go on for ever.
+        If more than SHORT_REST_BYTES are not flushed, or their number is not known, a worker
+        flushes them, so that the loop does not wait for the disk. The result is then False:
+        meanwhile the current log may have got more records, and the next step copies them. If the
+        current log has flushed these too, for example because of flush.messages, the copy needs one
+        more flush. A small rest (at most SHORT_REST_BYTES) is flushed by the loop itself, because
+        nothing can be appended meanwhile. With a worker each time, this could go on for ever.
         """
         future, unflushed = move.future, move.unflushed_bytes
         move.unflushed_bytes = 0

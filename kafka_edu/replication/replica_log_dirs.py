@@ -28,9 +28,9 @@ class ReplicaInfo(NamedTuple):
     offset_lag: int
     """The number of offsets by which the LEO is behind the HW.
 
-    It is 0, except for a replica that does not have all committed records yet. For a copy, the
-    number of offsets by which its LEO is behind the replica's LEO. -1 if this broker does not serve
-    the partition.
+    It is 0, except for a replica that does not have all committed records yet. For a copy, it is
+    the number of offsets by which the copy's LEO is behind the replica's LEO. -1 if this broker
+    does not serve the partition.
     """
     is_future: bool = False
     """Whether this is the copy of a replica that moves to this dir."""

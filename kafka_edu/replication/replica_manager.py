@@ -43,7 +43,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class ReplicaManager:
-    """Holds the deciding parts of one broker's replication. It builds them; callers use the parts
+    """Builds and holds the parts of one broker's replication that decide. Callers use the parts
     directly.
     """
 

@@ -403,7 +403,7 @@ class GroupMetadata:
         return True
 
     def init_next_generation(self, now_ms: int) -> None:
-        """Begin the next generation with the members that joined; without members become Empty."""
+        """Begin the next generation with the members that joined. If none joined, become Empty."""
         self.generation_id += 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self.compute_subscribed_topics()

@@ -105,7 +105,8 @@ class GroupRebalancer:
         protocols: tuple[Protocol, ...],
         respond: JoinCallback,
     ) -> None:
-        """Let a static member come back under a new id (KIP-345); `member` is from its request.
+        """Let a static member come back under a new id (KIP-345). `member` describes its JoinGroup
+        request.
 
         A stable group whose protocol stays the same continues without a rebalance, and the member
         gets its old assignment. Its response names the old leader's id, even if this member was the

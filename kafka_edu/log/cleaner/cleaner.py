@@ -6,7 +6,7 @@
 
 The caller then replaces the old segments with the cleaned ones. The segments that a pass reads are
 not written to any more, so the pass may run in another process. If it is killed, `.cleaned` files
-remain, which the next start removes. The pass blocks. O(bytes of the log).
+remain. The broker removes them at its next start. The pass blocks. O(bytes of the log).
 """
 
 import contextlib

@@ -114,8 +114,8 @@ class LogCleaner:
                     if log is None or log.log_dir == log_dir:  # else it is in another dir now
                         self.manager.first_dirty[tp] = offset
             except (OSError, CorruptCheckpointError) as error:
-                # then all logs of this dir count as dirty from their start, which costs one more
-                # pass over them
+                # then all logs of this dir count as dirty from their start, and one more pass over
+                # them is needed
                 if self._trace:
                     self._trace(checkpoint_unreadable(log_dir, file, error))
         for number in range(self._config.log_cleaner_threads):
@@ -265,7 +265,7 @@ class LogCleaner:
                 try:
                     self._file_system.remove(path)
                 except OSError:
-                    return  # the next start removes what is left
+                    return  # the broker removes the rest at its next start
 
     def _give_up(self, tp: TopicPartition, reason: str) -> None:
         """End a pass without a result. Do nothing if the pass was already ended as not

@@ -68,8 +68,8 @@ class Progress:
 def give_way(autogroup: Path) -> None:
     """Lower the priority of this process compared with processes outside of the broker's session.
 
-    Many Linux systems schedule by session: each session is an autogroup, all autogroups get the
-    same share of a core, and a nice value counts only inside its own autogroup. There a nice
+    Many Linux systems schedule by session. Each session is an autogroup, and all autogroups get the
+    same share of a core. A nice value counts only inside its own autogroup. On such a system a nice
     cleaner in the broker's session gets as much of a core as a producer in another session: 50 % of
     a core that both want. So this process begins a new session, and gives the session's autogroup
     the nice value too. Then it gets 10 %.
