@@ -22,7 +22,7 @@ class _Found(NamedTuple):
 
     repairs: RepairsFound | None
     failed: tuple[str, ...]
-    """The broker's log dirs and instruments that have failed, each described in words."""
+    """The broker's log dirs and instruments that have failed, each as a text."""
 
 
 def repair_lines(folder: ClusterFolder, brokers: Sequence[int]) -> list[str]:

@@ -82,8 +82,8 @@ def range_assign(
 ) -> Assignment:
     """Give each member a contiguous block of each topic (Kafka: RangeAssignor.java).
 
-    If the partitions cannot be divided equally, the first members get one partition extra.
-    O(partitions + topics · members).
+    If the partitions cannot be divided equally, the first members get one more partition than the
+    others. O(partitions + topics · members).
     """
     assignment: Assignment = {member: [] for member in subscriptions}
     members = sorted_members(subscriptions)

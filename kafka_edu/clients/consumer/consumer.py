@@ -59,8 +59,8 @@ log = logging.getLogger(__name__)
 _numbers: Final = itertools.count(1)
 CLOSE_TIMEOUT_S: Final = 30.0
 _SUSPEND_EVERY_MS: Final = 50
-"""If `poll()` need not wait, it lets the event loop run at this interval, for heartbeats and
-fetches.
+"""If `poll()` does not have to wait, it lets the event loop run at this interval, for heartbeats
+and fetches.
 """
 
 T = TypeVar("T")
@@ -552,7 +552,9 @@ class Consumer:
         self._wake()
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Return no records of these partitions until `resume`. The consumer keeps them."""
+        """Stop returning records of these partitions until `resume`. The partitions stay
+        assigned.
+        """
         self._check_usable()
         for tp in partitions:
             self._subscriptions.pause(tp)

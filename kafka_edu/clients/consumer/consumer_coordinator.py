@@ -148,7 +148,7 @@ class ConsumerCoordinator:
         self.leaving = False
         """Whether LeaveGroup is in flight."""
         self._rejoin_reason = "the first poll()"
-        """Why the consumer must join. Empty if it need not join."""
+        """Why the consumer must join. Empty if it does not have to join."""
         self._joined_topics: tuple[str, ...] = ()
         self._polled_ms = -NEVER
         self._join_after_version = 0

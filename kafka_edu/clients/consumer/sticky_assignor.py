@@ -81,7 +81,8 @@ def _equal_shares(
         owned[member] = [tp for tp in valid if tp in exists and tp not in taken]
         assignment[member] = owned[member][:share]
         taken.update(assignment[member])
-    # Members that had more than `share` partitions keep one extra first.
+    # If shares differ, members that had more than `share` partitions are the first to keep an extra
+    # one.
     for member, had in owned.items():
         if more and len(had) > share:
             assignment[member].append(had[share])

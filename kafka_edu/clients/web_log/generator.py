@@ -134,8 +134,8 @@ class LogGenerator:
         )
         """Sessions since 1970 in units of 1 / UNIT.
 
-        This number grows evenly from session to session. The log's clock does not, because sessions
-        are rarer at night.
+        This number grows evenly from session to session. The log's clock does not, because the rate
+        of sessions changes during the day.
         """
         self._waiting: tuple[Int64s, ...] = tuple(np.empty(0, np.int64) for _ in range(4))
         self._add_burst(settings.start_ms, FIRST_BURST_MS)
