@@ -380,7 +380,7 @@ class Cluster:
 def is_up(folder: ClusterFolder) -> bool:
     """Return whether a supervisor holds the cluster's lock.
 
-    The lock is held from the supervisor's start until its process has ended in any way.
+    The supervisor holds the lock from its start until its process ends, for any reason.
     """
     try:
         with folder.lock.open("r") as lock:

@@ -2,7 +2,7 @@
 stops them when it ends.
 
 `python -m kafka_edu.supervisor.main FOLDER [--temporary]` runs it. kafka_edu.supervisor.cluster
-starts the process in a session of its own. The supervisor ends when its standard input ends. That
+starts the process in its own session. The supervisor ends when its standard input ends. That
 happens when the process that started the supervisor ends, also if it is killed. After the action
 `release` it no longer depends on that process. The folder of a temporary cluster is removed at the
 end.

@@ -201,7 +201,7 @@ class TransactionManager:
         next batch waits until the leader has acknowledged one. The reason: a broker that does not
         know the producer accepts any sequence number. If it refused batch 1 and then accepted batch
         2, their order would be lost. Also, a broker remembers only five batches of a producer, so
-        the batches in flight to two leaders together must not be more.
+        at most five batches may be in flight to the old and the new leader together.
         """
         if self.is_transactional:
             if self.producer.is_fatal or batch.tp not in self._in_transaction:

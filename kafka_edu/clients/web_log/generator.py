@@ -66,9 +66,9 @@ class LogSettings(NamedTuple):
     gap_s: int = 300
     """A pause of more than this many seconds ends a session."""
     watermark_s: int = 120
-    """The most seconds by which a line may be late.
+    """A line is too late if it is late by more than this many seconds.
 
-    Late lines are late by at most half of this. Lines that are too late are late by much more.
+    The generator makes late lines late by at most half of this, and too late lines by much more.
     """
     late_per_mille: int = 20
     too_late_per_mille: int = 5
