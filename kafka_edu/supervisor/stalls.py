@@ -30,8 +30,8 @@ class Rhythm(NamedTuple):
 
 
 class Stalls:
-    """Makes the stalls of all processes. The processes belong to the supervisor. Used on the
-    supervisor's event loop only.
+    """Makes the stalls of all processes. The processes belong to the supervisor. Only the
+    supervisor's event loop may use it.
     """
 
     def __init__(self, trace: Tracer) -> None:

@@ -12,7 +12,8 @@ Two cases:
   divided.
 - The subscriptions differ. Then the leader improves the present assignment step by step, while some
   member could take a partition from a member that has at least two more. Kafka stops when no single
-  move helps. Ours then looks for a chain of moves, so it is at least as balanced as Kafka's.
+  move helps. Our assignor then looks for a chain of moves. So its result is at least as balanced as
+  Kafka's.
 """
 
 from collections.abc import Iterable, Mapping
