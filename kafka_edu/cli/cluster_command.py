@@ -205,7 +205,7 @@ def up(
                 started.release()
                 signal.signal(
                     signal.SIGINT, signal.SIG_IGN
-                )  # it is up and stays up: Ctrl-C comes too late, and the exit code must show that
+                )  # the cluster is up and stays up: Ctrl-C came too late, as the exit code shows
         except (
             BaseException
         ):  # not ready, or Ctrl-C: stop everything that was started, but keep the cluster's state

@@ -210,8 +210,8 @@ class ClientConnections:
         return ConnectionState.DISCONNECTED if connection is None else connection.state
 
     def ready(self, node: int, now: float) -> bool:
-        """Return whether a request can be sent to the broker now. Connect if there is no
-        connection.
+        """Return whether a request can be sent to the broker now. If disconnected, try to
+        connect.
         """
         connection = self._connections.get(node)
         if connection is None or connection.state is ConnectionState.DISCONNECTED:

@@ -208,9 +208,7 @@ class Metadata:
             self.topics[topic.name] = TopicInfo(topic.name, partitions)
 
     def _keep_only(self, response: MetadataResponse, retain: Retain) -> None:
-        """Store which topics are retained. Forget the topics that are not in a list of all
-        topics.
-        """
+        """Store which topics are retained. `response` lists all topics: forget the other ones."""
         listed = {topic.name for topic in response.topics}
         self.retained = tuple(
             topic.name

@@ -155,8 +155,8 @@ _WITH_THROTTLE_TIME: Final = (
 
 
 def throttle_time_ms(response: Message, api_key: int, version: int) -> int:
-    """Return for how many ms the client must send nothing after this response. 0 if it need not
-    wait.
+    """Return for how many ms the client must send nothing after this response. 0 if it does not
+    have to wait.
 
     `version` is the version of the request.
     """

@@ -31,7 +31,7 @@ REFERENCES_SHARE: Final = 20
 """A learner's code may use this many times as much time as the reference solution."""
 LOOK_EVERY_S: Final = 0.25
 LONG_S: Final = 1.0
-"""From this many seconds between two measurements on, the time between them is long.
+"""If two measurements are at least this many seconds apart, the time between them is long.
 
 The measurements are usually closer together. A longer time means that the measuring process had no
 core.

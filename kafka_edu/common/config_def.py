@@ -3,7 +3,7 @@
 A configuration is declared once, as a list of `ConfigKey`: name, type, default, allowed values, and
 one line of explanation. Parsing, checking, the help text and the documentation page all come from
 that list. A wrong value raises `ConfigException`, which names the key, the value and the allowed
-values. A wrong value is never silently replaced by the default.
+values. A wrong value is never silently replaced with the default.
 """
 
 import math

@@ -30,7 +30,7 @@ class LinkFault(NamedTuple):
 
 WHOLE: Final = LinkFault()
 
-#: The links of a broker that do not lead to another broker: name → the other end in words.
+#: The links of a broker that do not lead to another broker: name → the other end as text.
 RELAYED_SIDES: Final = {"zookeeper": "ZooKeeper", "clients": "its clients"}
 
 

@@ -21,7 +21,7 @@ if sys.version_info >= (3, 12):
 else:
     from typing import Any as Buffer
 
-#: The exit code that a shell shows for a program that SIGPIPE has ended.
+#: The exit code that a shell shows after SIGPIPE has ended a program.
 EXIT_OUTPUT_CLOSED: Final = 141
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-#: The exit code of a program that Ctrl-C has ended.
+#: The exit code of a program after Ctrl-C has ended it.
 EXIT_INTERRUPTED: Final = 130
 #: The cluster that a command uses if no name is given.
 DEFAULT_CLUSTER: Final = "default"

@@ -502,9 +502,9 @@ class SocketWire:
         self._loop.call_soon(self._receiver_lost, reason)
 
     def _receiver_lost(self, reason: str) -> None:
-        # The receiver and the owner of the guard refer to this wire. This removes the cycles, which
-        # only the garbage collector could free. After this point, no method of the receiver is
-        # called.
+        # The receiver and the owner of the guard refer to this wire. Without `del`, these
+        # references would form cycles, which only the garbage collector could free. After this
+        # point, no method of the receiver is called.
         receiver = self._receiver
         del self._receiver
         self._on_send_failure = None

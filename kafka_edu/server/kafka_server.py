@@ -101,7 +101,7 @@ INITIAL_TASK_DELAY_MS: Final = 30_000
 
 
 class StartupError(Exception):
-    """The broker cannot start. The text gives the reason in words for the user."""
+    """The broker cannot start. The text gives the reason for the user."""
 
 
 class Process(Protocol):

@@ -72,7 +72,7 @@ class Act(NamedTuple):
 
     def title_with(self, values: dict[str, object]) -> str:
         """Return the title with the values of the parameters in it. The value for a broker is its
-        id, `controller`, or something like `leader of web-0`. If the act is on a process, `values`
+        id, `controller`, or a text such as `leader of web-0`. If the act is on a process, `values`
         may contain a ZooKeeper server instead of a broker. The value for a ZooKeeper server is its
         number, `leader` or `follower`.
         """

@@ -22,13 +22,13 @@ class _Found(NamedTuple):
 
     repairs: RepairsFound | None
     failed: tuple[str, ...]
-    """The broker's log dirs and instruments that have failed, each described in words."""
+    """The broker's log dirs and instruments that have failed, each as a text."""
 
 
 def repair_lines(folder: ClusterFolder, brokers: Sequence[int]) -> list[str]:
-    """Return lines about problems of brokers. One line tells which log files a broker has repaired,
-    and how many of its replicas cannot follow their leader. There is also one line for each log dir
-    and each instrument that has failed. A broker that does not answer within 5 s gets no line.
+    """Return lines about problems of brokers. A broker gets a line if it has repaired log files, or
+    if some of its replicas cannot follow their leader. It gets another line for each log dir and
+    each instrument that has failed. A broker that does not answer within 5 s gets no line.
     """
     return asyncio.run(_repair_lines(folder, brokers))
 

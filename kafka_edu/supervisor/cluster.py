@@ -282,13 +282,13 @@ class Cluster:
             raise ClusterError(str(error)) from error
 
     def act(self, action: str, target: Source) -> str:
-        """Stop, start, kill, pause or resume a broker or a ZooKeeper server. Return the result in
-        words. Raises ClusterError.
+        """Stop, start, kill, pause or resume a broker or a ZooKeeper server. Return a text about
+        the result. Raises ClusterError.
         """
         return str(self._ask(action, **{target.kind.value: target.id})["message"])
 
     def perform(self, action: str, values: Mapping[str, int | str], *, hidden: bool = False) -> str:
-        """Carry out an act of `act_table`. Return in words what was done. Raises ClusterError.
+        """Carry out an act of `act_table`. Return a text about what was done. Raises ClusterError.
 
         With `hidden` no event is emitted, and `status` does not show the changed link. Exercises
         use this when the learner must find the change.
@@ -333,8 +333,8 @@ class Cluster:
 
     def wait_serves(self, server: int) -> str:
         """Wait until a started server of ZooKeeper's ensemble serves clients. Then return "". If
-        there is no majority, return in words which servers it waits for. Raises ClusterError if the
-        server ended, or if it takes too long.
+        there is no majority, return a text about the servers for which it waits. Raises
+        ClusterError if the server ended, or if it takes too long.
         """
         return self._wait_for_one("zookeeper", server)
 
@@ -380,7 +380,7 @@ class Cluster:
 def is_up(folder: ClusterFolder) -> bool:
     """Return whether a supervisor holds the cluster's lock.
 
-    The lock is held from the supervisor's start until its process has ended in any way.
+    The supervisor holds the lock from its start until its process ends, for any reason.
     """
     try:
         with folder.lock.open("r") as lock:

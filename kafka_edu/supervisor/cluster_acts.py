@@ -90,8 +90,8 @@ class ClusterActs:
 
         `state_of` returns the state of a broker's process. `on_link` is called when a link has
         changed. `relay_state` returns the state of the relay's process, and is None in a cluster
-        without relays. `zookeeper_trouble` returns in words why ZooKeeper cannot answer, or "" if
-        it can.
+        without relays. `zookeeper_trouble` returns a text about why ZooKeeper cannot answer, or ""
+        if it can.
         """
         self._folder = folder
         self._servers = servers
@@ -120,8 +120,8 @@ class ClusterActs:
         """
 
     async def act(self, name: str, request: Request) -> str:
-        """Carry out one act. Return in words what was done. Raises ActionRefused with the reason if
-        the act is not possible.
+        """Carry out one act. Return a text about what was done. Raises ActionRefused with the
+        reason if the act is not possible.
         """
         if name in _BY_ZOOKEEPER and (trouble := self._zookeeper_trouble()):
             raise ActionRefused(trouble)
@@ -465,7 +465,7 @@ class ClusterActs:
         task.add_done_callback(self._healing.discard)
 
     def _record(self, link: Link, fault: LinkFault, hidden: bool = False) -> str:
-        """Store the state of a link. Return it in words."""
+        """Store the state of a link. Return the state as text."""
         if fault == WHOLE:
             self.links.pop(link, None)
         else:

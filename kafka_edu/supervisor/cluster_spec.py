@@ -313,7 +313,7 @@ class ClusterSpec(NamedTuple):
             ConfigFileError,
             Setting,
             make_config,
-        )  # most brokers have no settings of their own
+        )  # not imported for the many clusters without own settings
 
         warnings: dict[str, None] = {}
         for broker in self.brokers:

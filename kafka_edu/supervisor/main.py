@@ -2,7 +2,7 @@
 stops them when it ends.
 
 `python -m kafka_edu.supervisor.main FOLDER [--temporary]` runs it. kafka_edu.supervisor.cluster
-starts the process in a session of its own. The supervisor ends when its standard input ends. That
+starts the process in its own session. The supervisor ends when its standard input ends. That
 happens when the process that started the supervisor ends, also if it is killed. After the action
 `release` it no longer depends on that process. The folder of a temporary cluster is removed at the
 end.
@@ -535,9 +535,9 @@ class Supervisor:
         """Wait until the Metadata of one started broker lists this broker and a controller, and the
         other brokers list it too.
 
-        The action fails only because of this broker or of ZooKeeper. Another broker may end
-        meanwhile. Another broker may be cut off, and may therefore not list the new broker within
-        OTHERS_PATIENCE_S. This is no error. The answer names such brokers.
+        The action fails only because of this broker or of ZooKeeper. It is no error if another
+        broker ends meanwhile. It is also no error if another broker does not list the new broker
+        within OTHERS_PATIENCE_S, for example because it is cut off. The answer names such brokers.
         """
         from kafka_edu.supervisor.readiness import wait_until_listed
 

@@ -1,5 +1,5 @@
-"""Run a metadata proxy in a process of its own during a `with` block. The demo, tests and chapters
-use it.
+"""Run a metadata proxy in its own process during a `with` block. The demo, tests and chapters use
+it.
 
 with running_proxy(folder, "--target", cluster.bootstrap_servers) as (proxy, address):
     ...                          # the address goes to any client as bootstrap.servers

@@ -30,8 +30,8 @@ class Rhythm(NamedTuple):
 
 
 class Stalls:
-    """Makes the stalls of all processes. The processes belong to the supervisor. Used on the
-    supervisor's event loop only.
+    """Makes the stalls of all processes. The processes belong to the supervisor. Only the
+    supervisor's event loop may use it.
     """
 
     def __init__(self, trace: Tracer) -> None:
@@ -39,8 +39,8 @@ class Stalls:
         self._beats: dict[str, _Beat] = {}
 
     def begin(self, child: ChildProcess, rhythm: Rhythm) -> str:
-        """Start the stalls of a process. They continue when the process is started again. Return in
-        words what was done. Raises ActionRefused if the times in `rhythm` are not allowed.
+        """Start the stalls of a process. They continue when the process is started again. Return a
+        text about what was done. Raises ActionRefused if the times in `rhythm` are not allowed.
         """
         if not 0 < rhythm.stall_ms < rhythm.every_ms <= MAX_MS:
             raise ActionRefused(
@@ -52,7 +52,7 @@ class Stalls:
         return str(beat.stall())
 
     def end(self, child: ChildProcess) -> str:
-        """End the stalls of a process. Return in words what was done."""
+        """End the stalls of a process. Return a text about what was done."""
         beat = self._beats.pop(child.name, None)
         if beat is None:
             return f"{child.name} had no stalls"

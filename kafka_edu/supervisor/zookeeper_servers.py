@@ -29,7 +29,9 @@ _ASK_MODE_EVERY_S: Final = 0.25
 
 
 class ZooKeeperServers:
-    """The child processes that are ZooKeeper servers. Used on the supervisor's event loop only."""
+    """The child processes that are ZooKeeper servers. Only the supervisor's event loop may use
+    it.
+    """
 
     def __init__(
         self,

@@ -229,7 +229,8 @@ async def _by_brokers(o: ReassignPartitionsOptions, given: OptionSet) -> None:
 def main(words: Sequence[str]) -> int:
     """Run the tool and return its exit code.
 
-    The exit code is 1 after a failure. With ZooKeeper it is always 0, as with the tool of 2.0.
+    The exit code is 1 after a failure. With ZooKeeper it is 0 even after a failure, as with the
+    tool of 2.0.
     """
     options = ReassignPartitionsOptions()
 

@@ -40,7 +40,7 @@ _OTHER_JAVA_CLASSES: Final = {
 class ToolError(Exception):
     """A failure of a tool, with the Java exception that Kafka's tool would show for it.
 
-    For example `kafka.admin.AdminOperationException`.
+    An example of such an exception is `kafka.admin.AdminOperationException`.
     """
 
     def __init__(self, java_class: str, message: str) -> None:

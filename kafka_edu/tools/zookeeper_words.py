@@ -42,7 +42,7 @@ def complain(text: str) -> None:
 def refusal(error: ZkError) -> str | None:
     """Return the message of both shells about a request that ZooKeeper refused.
 
-    Return None if the shells have no message of their own for this error.
+    Return None if the shells have no special message for this error.
     """
     words = _REFUSALS.get(error.code)
     return None if words is None else words + error.path

@@ -527,7 +527,7 @@ class DeleteTopicsTopicZNode:
 
 class PreferredReplicaElectionZNode(_PartitionListZNode):
     """The znode /admin/preferred_replica_election. It lists partitions whose preferred replicas
-    shall become leaders.
+    should become leaders.
     """
 
     PATH: Final = "/admin/preferred_replica_election"

@@ -97,7 +97,7 @@ class Requested(NamedTuple, Generic[K]):
 
 @dataclass(frozen=True, slots=True)
 class AdminCall(Generic[K, V]):
-    """One call. `K` is the type of its items, and `V` that of a result."""
+    """One call. `K` is the type of its items, and `V` the type of a result."""
 
     name: str
     """Kafka's name, in snake_case."""

@@ -6,7 +6,7 @@
         for record in consumer:
             print(record.partition, record.offset, record.value)
 
-Its thread sends heartbeats and fetches while the program processes records.
+The consumer's thread sends heartbeats and fetches while the program processes records.
 """
 
 import re

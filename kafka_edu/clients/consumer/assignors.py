@@ -1,4 +1,4 @@
-"""How a group divides the partitions among its members (Kafka: ConsumerPartitionAssignor.java).
+"""Divide the partitions of a group among its members (Kafka: ConsumerPartitionAssignor.java).
 
 An assignor is a pure function. It gets the number of partitions of each topic and the subscription
 of each member, and returns each member's partitions. Only the group's leader calls it.
@@ -6,11 +6,11 @@ of each member, and returns each member's partitions. Only the group's leader ca
     range         topic by topic, each member gets a contiguous block. With 3 members and 7
                   partitions the blocks are 0-2, 3-4 and 5-6. The first member gets more of *each*
                   topic, so with many topics the blocks are unequal.
-    roundrobin    all partitions of all topics in one row, dealt out like cards.
+    roundrobin    all partitions of all topics are given out one by one, to each member in turn.
     sticky        as equal as roundrobin, but members keep what they have (see sticky_assignor).
     cooperative-sticky
-                  the same, but a partition that moves is given to nobody until its old member has
-                  given it up.
+                  the same, but a partition that moves stays without a member until its old member
+                  has given it up.
 
 Members are in the order of their group.instance.id if they have one, and then of their member id.
 So static members keep their partitions when they restart (KIP-345).
@@ -82,8 +82,8 @@ def range_assign(
 ) -> Assignment:
     """Give each member a contiguous block of each topic (Kafka: RangeAssignor.java).
 
-    If the partitions cannot be divided equally, the first members get one partition extra.
-    O(partitions + topics · members).
+    If the partitions cannot be divided equally, the first members get one more partition than the
+    others. O(partitions + topics · members).
     """
     assignment: Assignment = {member: [] for member in subscriptions}
     members = sorted_members(subscriptions)

@@ -59,8 +59,8 @@ log = logging.getLogger(__name__)
 _numbers: Final = itertools.count(1)
 CLOSE_TIMEOUT_S: Final = 30.0
 _SUSPEND_EVERY_MS: Final = 50
-"""If `poll()` need not wait, it lets the event loop run at this interval, for heartbeats and
-fetches.
+"""If `poll()` does not have to wait, it lets the event loop run at this interval, for heartbeats
+and fetches.
 """
 
 T = TypeVar("T")
@@ -305,7 +305,8 @@ class Consumer:
     async def poll(
         self, timeout_ms: float = 0, *, max_records: int | None = None
     ) -> list[ConsumerRecord]:
-        """Return at most `max_records` records, or max.poll.records. Each partition's are in order.
+        """Return at most `max_records` records, or max.poll.records. The records of each partition
+        are in order.
 
         Wait at most `timeout_ms` for the first record. The records of the previous call count as
         processed. So with enable.auto.commit their offsets may be committed now.
@@ -552,7 +553,9 @@ class Consumer:
         self._wake()
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Return no records of these partitions until `resume`. The consumer keeps them."""
+        """Stop returning records of these partitions until `resume`. The partitions stay
+        assigned.
+        """
         self._check_usable()
         for tp in partitions:
             self._subscriptions.pause(tp)
@@ -611,7 +614,7 @@ class Consumer:
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, FoundOffset | None]:
-        """Return for each time the first record that is not older. None if there is no such
+        """Return for each time the first record that is not older. Return None if there is no such
         record.
         """
         found = await self._look_up(timestamps, timeout_ms)

@@ -1,9 +1,9 @@
 """Keeps a consumer in its group (Kafka: ConsumerCoordinator.java, AbstractCoordinator.java).
 
 `poll` runs when the program calls `Consumer.poll()`. Only there may the consumer give up or take
-partitions, because only there the program has no records in work. The event loop calls `run` at any
-time. It sends heartbeats and other requests. So the consumer stays in its group while the program
-processes records, for at most max.poll.interval.ms.
+partitions, because only there the program has no records in work. The event loop may call `run` at
+any time. `run` sends heartbeats and other requests. So the consumer stays in its group while the
+program processes records, for at most max.poll.interval.ms.
 
 If all assignors of the consumer support it, a rebalance is cooperative (KIP-429). Otherwise it is
 eager. Example: the consumer a has 4 partitions, and b is new in the group.
@@ -148,7 +148,7 @@ class ConsumerCoordinator:
         self.leaving = False
         """Whether LeaveGroup is in flight."""
         self._rejoin_reason = "the first poll()"
-        """Why the consumer must join. Empty if it need not join."""
+        """Why the consumer must join. Empty if it does not have to join."""
         self._joined_topics: tuple[str, ...] = ()
         self._polled_ms = -NEVER
         self._join_after_version = 0

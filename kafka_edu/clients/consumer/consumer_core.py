@@ -198,7 +198,7 @@ class ConsumerCore:
         initializing = set(self.subscriptions.in_state(FetchState.INITIALIZING))
         for tp in partitions:
             if tp not in initializing:
-                continue  # the program has called seek, or the partition is gone
+                continue  # the program has called seek, or lost the partition
             self._begin(tp, offsets.get(tp), "There is no committed offset")
 
     def _begin(self, tp: TopicPartition, committed: OffsetAndMetadata | None, why: str) -> None:

@@ -154,8 +154,8 @@ class Fetcher:
                 self._look_up(tp, timestamp)
 
     def _look_up(self, tp: TopicPartition, timestamp: int) -> None:
-        """Find the offset of a reset. If it fails, the same lookup may begin again after
-        retry.backoff.ms.
+        """Find the offset of a reset. If the partition then still has no position, the same lookup
+        may begin again after retry.backoff.ms.
         """
 
         def found(result: FoundOffset | None, error: ClientException | None, now: float) -> None:

@@ -12,7 +12,8 @@ Two cases:
   divided.
 - The subscriptions differ. Then the leader improves the present assignment step by step, while some
   member could take a partition from a member that has at least two more. Kafka stops when no single
-  move helps. Ours then looks for a chain of moves, so it is at least as balanced as Kafka's.
+  move helps. Our assignor then looks for a chain of moves. So its result is at least as balanced as
+  Kafka's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -81,7 +82,8 @@ def _equal_shares(
         owned[member] = [tp for tp in valid if tp in exists and tp not in taken]
         assignment[member] = owned[member][:share]
         taken.update(assignment[member])
-    # Members that had more than `share` partitions keep one extra first.
+    # If shares differ, members that had more than `share` partitions are the first to keep an extra
+    # one.
     for member, had in owned.items():
         if more and len(had) > share:
             assignment[member].append(had[share])

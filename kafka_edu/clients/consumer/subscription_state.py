@@ -119,7 +119,7 @@ class OffsetOutOfRangeException(InvalidOffsetException):
 
 
 class LogTruncationException(OffsetOutOfRangeException):
-    """Records that the consumer has read are gone, and auto.offset.reset is none."""
+    """Records that the consumer has read were truncated, and auto.offset.reset is none."""
 
     def __init__(self, tp: TopicPartition, position: int, end: int) -> None:
         super().__init__(

@@ -117,7 +117,7 @@ class Load:
         trace.on_gauges(self._gauges)
 
     def start(self) -> None:
-        """Start the consumers and the producers. Clients of ours need a running event loop."""
+        """Start the consumers and the producers. Our own clients need a running event loop."""
         for consumer in self._consumers:
             consumer.start()
         for producer in self._producers:

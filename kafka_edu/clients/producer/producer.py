@@ -126,7 +126,9 @@ class FutureRecordMetadata:
         return found[2].error
 
     def result(self) -> RecordMetadata:
-        """Return the record's metadata, or raise its error. InvalidStateError if it is not done."""
+        """Return the record's metadata, or raise its error. Raises InvalidStateError before
+        that.
+        """
         error = self.exception()
         if error is not None:
             raise error

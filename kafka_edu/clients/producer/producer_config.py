@@ -199,7 +199,7 @@ class ProducerInterceptor(Protocol):
     """
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """Return the record to send. If this raises an error, the record stays unchanged."""
+        """Return the record to send. If this raises an error, the original record is sent."""
         ...
 
     def on_acknowledgement(

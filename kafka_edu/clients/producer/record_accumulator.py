@@ -33,7 +33,7 @@ class MemoryWaiter:
 class BufferPool:
     """Counts the bytes of buffer.memory (Kafka: BufferPool.java).
 
-    Waiters get memory in their order. So a large record does not wait for ever behind small ones.
+    Waiters get memory in their order. So small records cannot keep a large record waiting for ever.
     """
 
     def __init__(self, total: int) -> None:

@@ -201,7 +201,7 @@ class TransactionManager:
         next batch waits until the leader has acknowledged one. The reason: a broker that does not
         know the producer accepts any sequence number. If it refused batch 1 and then accepted batch
         2, their order would be lost. Also, a broker remembers only five batches of a producer, so
-        the batches in flight to two leaders together must not be more.
+        at most five batches may be in flight to the old and the new leader together.
         """
         if self.is_transactional:
             if self.producer.is_fatal or batch.tp not in self._in_transaction:
@@ -335,7 +335,7 @@ class TransactionManager:
             del self._unresolved[tp]
 
     def _lost(self, tp: TopicPartition) -> None:
-        """Handle a partition whose last records may or may not be stored."""
+        """Abort the transaction, because it is unknown whether its last records are stored."""
         what = f"records of {tp} have no acknowledgement and cannot be sent again."
         self.abortable(
             BrokerException(
@@ -388,7 +388,7 @@ class TransactionManager:
         at 0 in the same epoch.
 
         OUT_OF_ORDER_SEQUENCE_NUMBER: if a batch before this one has no answer yet, it is enough to
-        send both again in order. Otherwise there is a gap, so the epoch is raised, or the
+        send this batch again, in order. Otherwise there is a gap, so the epoch is raised, or the
         transaction must be aborted.
         """
         partition = self._partition(batch.tp)

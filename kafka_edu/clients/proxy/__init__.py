@@ -1,4 +1,5 @@
-"""The metadata proxy, which shows that an address in bootstrap.servers need not be a broker.
+"""The metadata proxy, which shows that an address in bootstrap.servers does not have to be a
+broker.
 
 Book §6.5.2; docs/metadata-proxy.md.
 """

@@ -66,9 +66,9 @@ class LogSettings(NamedTuple):
     gap_s: int = 300
     """A pause of more than this many seconds ends a session."""
     watermark_s: int = 120
-    """The most seconds by which a line may be late.
+    """A line is too late if it is late by more than this many seconds.
 
-    Late lines are late by at most half of this. Lines that are too late are late by much more.
+    The generator makes late lines late by at most half of this, and too late lines by much more.
     """
     late_per_mille: int = 20
     too_late_per_mille: int = 5
@@ -134,8 +134,8 @@ class LogGenerator:
         )
         """Sessions since 1970 in units of 1 / UNIT.
 
-        This number grows evenly from session to session. The log's clock does not, because sessions
-        are rarer at night.
+        This number grows evenly from session to session. The log's clock does not, because the rate
+        of sessions changes during the day.
         """
         self._waiting: tuple[Int64s, ...] = tuple(np.empty(0, np.int64) for _ in range(4))
         self._add_burst(settings.start_ms, FIRST_BURST_MS)

@@ -19,8 +19,8 @@ LEVELS: Final = {
 
 
 def logger_levels() -> dict[str, str]:
-    """Return the name and the effective level of each logger, sorted by name. A logger without a
-    level of its own has the level of its parent.
+    """Return the name and the effective level of each logger, sorted by name. A logger without its
+    own level has the level of its parent.
     """
     return {
         name: _level_name(_logger(name).getEffectiveLevel())

@@ -114,8 +114,8 @@ class GroupAdminApi:
         )
 
     def handle_offset_delete(self, call: ApiCall, request: OffsetDeleteRequest) -> None:
-        """Delete committed offsets. An unknown partition gets an error of its own. If the whole
-        group has an error, the response contains only this error.
+        """Delete committed offsets. An unknown partition gets its own error. If the whole group has
+        an error, the response contains only this error.
         """
         requested = dict.fromkeys(
             TopicPartition(topic.name, partition.partition_index)

@@ -133,8 +133,8 @@ class GroupsApi:
 
     def handle_leave_group(self, call: ApiCall, request: LeaveGroupRequest) -> None:
         """Let members leave the group. Up to v2 a request contains one member, and this member's
-        error is the error of the response. From v3 on it may contain several members, each with an
-        error of its own.
+        error is the error of the response. From v3 on it may contain several members, each with its
+        own error.
         """
         if call.version < FIRST_LEAVE_OF_SEVERAL:
             error, errors = self._coordinator.handle_leave_group(

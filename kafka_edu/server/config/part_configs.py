@@ -66,8 +66,8 @@ def transaction_config(config: KafkaConfig) -> TransactionConfig:
 
 
 def _part(shape: Callable[..., Part], config: KafkaConfig, **derived: object) -> Part:
-    """Return a tuple of the type `shape`. Its fields have the values in `derived`, or else the
-    values of `config`. Raises AssertionError if a field is neither a key nor a property of
+    """Return a tuple of the type `shape`. A field has its value in `derived`. If there is none, it
+    has its value in `config`. Raises AssertionError if a field is neither a key nor a property of
     KafkaConfig.
     """
     values = {

@@ -32,7 +32,7 @@ from kafka_edu.trace.events.replication import BecameFollower, BecameLeader, Fol
 log = logging.getLogger(__name__)
 
 REPAIRS_KEPT: Final = 20
-"""The maximum number of repairs that the snapshot describes in words. broker.log contains all of
+"""The maximum number of repairs that the snapshot describes as text. broker.log contains all of
 them.
 """
 WORDS: Final = {
@@ -52,7 +52,7 @@ UNREADABLE: Final = {
     LOG_START_OFFSET_FILE: "records that DeleteRecords gave up may be readable again",
     CLEANER_OFFSET_FILE: "the first pass over each compacted log begins at its start",
 }
-"""The name of a checkpoint file → the consequence if the file cannot be read, in words."""
+"""The name of a checkpoint file → a text about the consequence if the file cannot be read."""
 
 
 class Repairs:

@@ -2,9 +2,9 @@
 --data-dir D`.
 
 The server prints `ready PORT` when it accepts connections. After SIGTERM or SIGINT it writes a
-snapshot and ends, so that the next start need not replay any transaction. Two servers in one data
-folder would destroy the data. Therefore a server locks its folder, and a second server refuses to
-start.
+snapshot and ends, so that the next start does not have to replay any transaction. Two servers in
+one data folder would destroy the data. Therefore a server locks its folder, and a second server
+refuses to start.
 """
 
 import argparse

@@ -139,8 +139,8 @@ class ServerCnxnFactory:
             cnxn.id, xid, request, self._time.hi_res_clock_ms(), self._time.milliseconds()
         )
         if isinstance(request, PingRequest) and cnxn.welcomed:
-            # The answer to a ping need not wait for the disk, because it shows no data. Otherwise a
-            # client would think that a server with a slow disk is dead.
+            # The answer to a ping does not have to wait for the disk, because it shows no data.
+            # Otherwise a client would think that a server with a slow disk is dead.
             self._perform(effects)
             return
         self._sync.submit(effects)

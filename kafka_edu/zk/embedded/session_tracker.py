@@ -37,8 +37,8 @@ def first_session_id(server_id: int, now_ms: int) -> int:
     """Return the first session id of a server: one byte with the server's id, five bytes with the
     time, and two bytes for counting.
 
-    After a restart the time is later, so new ids are above all old ids. The server need not store
-    the ids it has used (SessionTrackerImpl.initializeNextSessionId).
+    After a restart the time is later, so new ids are above all old ids. The server does not have to
+    store the ids that it has used (SessionTrackerImpl.initializeNextSessionId).
     """
     first = (((now_ms << 24) & _MASK) >> 8 & 0x00FF_FFFF_FFFF_FFFF) | (server_id & 0x7F) << 56
     return max(first, 1)  # 0 means no session
@@ -47,8 +47,9 @@ def first_session_id(server_id: int, now_ms: int) -> int:
 def password_for(session_id: int) -> bytes:
     """Return the 16 bytes that a client must show to resume its session.
 
-    As in ZooKeeper, the bytes are computed from the id, so the server need not store them. They
-    keep a client from resuming another client's session by mistake. They do not stop an attacker.
+    As in ZooKeeper, the bytes are computed from the id, so the server does not have to store them.
+    They keep a client from resuming another client's session by mistake. They do not stop an
+    attacker.
     """
     words = []
     state = (session_id ^ 0xB3415C00) & _MASK

@@ -99,7 +99,7 @@ class SyncRequestProcessor:
 
     async def close(self) -> None:
         """Write all transactions to disk, then a snapshot, and close the files. So the next start
-        need not replay any transaction.
+        does not have to replay any transaction.
         """
         await self.drain()
         if self._failed:
