@@ -9,6 +9,7 @@ import pytest
 from _pytest.tmpdir import tmppath_result_key
 
 from tests import hypothesis_profiles
+from tests.drawn import is_chosen
 
 # A shell starts its background jobs with SIGINT ignored. Every process that a test starts, and
 # means to interrupt, would inherit that.
@@ -49,6 +50,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 hypothesis_profiles.load(os.environ)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the tests with the mark `rotated`, leave out those that this commit does not run. A test
+    that the command line names is run, and so are all tests of the long tier.
+    """
+    if any("::" in argument for argument in config.args):
+        return
+    left_out = [
+        item for item in items if item.get_closest_marker("rotated") and not is_chosen(item.nodeid)
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_collection_finish() -> None:

@@ -7,6 +7,7 @@ KAFKA_EDU_ALL=1 runs all of them.
 import os
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -23,6 +24,12 @@ def drawn(cases: Sequence[T], most: int) -> list[T]:
     return [case for number, case in enumerate(cases) if number in chosen]
 
 
+def is_chosen(name: str) -> bool:
+    """Return whether this commit runs the test with this name, of those with the mark `rotated`."""
+    return bool(os.environ.get("KAFKA_EDU_ALL")) or Random(commit() + name).random() < 0.5
+
+
+@cache
 def commit() -> str:
     """Return the commit of this checkout, or an empty text where there is none."""
     done = subprocess.run(

@@ -9,6 +9,7 @@ from tests.demos import play
 pytestmark = pytest.mark.faults
 
 
+@pytest.mark.rotated
 def test_a_topic_is_compacted_under_load_and_keeps_each_last_value(tmp_path: Path) -> None:
     said, found, targets = play(tmp_path, "compaction")
     assert "What each group of segments has lost" in said

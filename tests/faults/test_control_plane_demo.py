@@ -12,6 +12,7 @@ from tests.demos import play
 pytestmark = pytest.mark.faults
 
 
+@pytest.mark.rotated
 def test_a_backlog_of_produce_before_leader_and_isr_and_stop_replica(tmp_path: Path) -> None:
     played = play(
         tmp_path, "control-plane", "--rounds", "3", of_speed=("LeaderAndIsr", "a topic's deletion")

@@ -9,6 +9,7 @@ from tests.demos import play
 pytestmark = pytest.mark.faults
 
 
+@pytest.mark.rotated
 def test_followers_show_both_anomalies_and_the_leader_none(tmp_path: Path) -> None:
     played = play(tmp_path, "follower-fetch", "--rounds", "3")
     assert len(played.targets) == 5

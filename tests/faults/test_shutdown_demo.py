@@ -13,6 +13,7 @@ from tests.demos import play
 pytestmark = pytest.mark.faults
 
 
+@pytest.mark.rotated
 def test_sigterm_beside_kill(tmp_path: Path) -> None:
     said, found, targets = play(tmp_path, "shutdown", "--partitions", "12", "--rate", "600")
     assert targets["SIGTERM: produce requests failed"] == 0

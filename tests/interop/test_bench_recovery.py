@@ -12,6 +12,7 @@ from tests.interop.external_programs import apache_kafka_jars
 pytestmark = pytest.mark.interop
 
 
+@pytest.mark.rotated
 def test_a_small_log_is_recovered_by_both(tmp_path: Path) -> None:
     apache_kafka_jars()
     file = tmp_path / "recovery.json"

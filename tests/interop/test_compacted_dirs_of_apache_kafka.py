@@ -62,6 +62,7 @@ def rows(disk: Disk) -> tuple[list[Row], list[Row]]:
     return read(servers, TOPIC), read(servers, TOPIC, "read_committed")
 
 
+@pytest.mark.rotated
 @pytest.mark.parametrize("version", drawn([Make.KAFKA_2_0_1, Make.KAFKA_2_8_2], 1))
 def test_a_compacted_log_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
     apache_kafka_jars(version)

@@ -13,6 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from benchmarks.apache_kafka import kafka_jars, run_tool
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.memory_records import build_records, read_entry
@@ -180,6 +182,7 @@ def check_there_was_work(kept: list[Entry], written: int) -> None:
     ), "a compressed set that has lost a record in its middle"
 
 
+@pytest.mark.rotated
 @VERSIONS
 def test_both_cleaners_leave_the_same_entries(
     tmp_path: Path, zookeeper: str, version: Make

@@ -94,6 +94,7 @@ def settled(log_dir: Path) -> int:
     return active_base(folder)
 
 
+@pytest.mark.rotated
 def test_both_keep_the_same_records() -> None:
     jars = apache_kafka_jars()
     lines = [f"{key}={value}" for key, value in PROPERTIES.items()]

@@ -276,6 +276,7 @@ def joined(dirs: Sequence[Path]) -> str:
     return ",".join(map(str, dirs))
 
 
+@pytest.mark.rotated
 def test_both_do_the_same(tmp_path: Path) -> None:
     jars = apache_kafka_jars()
     lines = [f"{key}={value}" for key, value in PROPERTIES.items()]
@@ -315,6 +316,7 @@ def test_both_do_the_same(tmp_path: Path) -> None:
     assert seen["it goes on"] == ["b: no lag"]
 
 
+@pytest.mark.rotated
 def test_each_goes_on_with_the_others_move(tmp_path: Path) -> None:
     """A broker is killed in the middle of a move. The two makes exchange the folders of the topic,
     and each completes the move of the other.

@@ -71,6 +71,7 @@ def tear(disk: Disk, topic: str) -> None:
     path.write_bytes(whole + first[:30])
 
 
+@pytest.mark.rotated
 @VERSIONS
 def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
     apache_kafka_jars(version)
@@ -152,6 +153,7 @@ def transact(servers: str, turn: str, committed: list[str]) -> None:
             producer.abort_transaction(PATIENCE_S)
 
 
+@pytest.mark.rotated
 @VERSIONS
 def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
     """Producer snapshots, transaction indexes and `__transaction_state` work across the brokers:

@@ -314,6 +314,7 @@ def differences(stage: Stage, version: str, ours: str, words: str) -> list[str]:
     )
 
 
+@pytest.mark.rotated
 def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
     """Wrong command lines are in tests/unit/tools/test_reassign_partitions.py, because they need no
     broker.
@@ -364,6 +365,7 @@ def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.rotated
 def test_what_waits_is_listed_retargeted_and_cancelled(stage: Stage) -> None:
     """A move waits for a broker. The broker was stopped (SIGSTOP) when the move began, and then
     killed. Both tools report the same.

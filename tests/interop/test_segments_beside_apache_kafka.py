@@ -126,6 +126,7 @@ def ends(broker: Broker, bases_of: Callable[[str], tuple[int, ...]]) -> Ends:
     }
 
 
+@pytest.mark.rotated
 def test_our_segments_and_those_of_apache_kafka() -> None:
     jars = apache_kafka_jars()
     properties = [f"{key}={value}" for key, value in SETTINGS.items()]

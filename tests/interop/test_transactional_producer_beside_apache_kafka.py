@@ -216,6 +216,7 @@ async def membership_is_refused(servers: str) -> None:
             )
 
 
+@pytest.mark.rotated
 @pytest.mark.parametrize("version", drawn(BROKERS, 2))
 def test_read_process_write_survives_the_coordinators_death(version: str) -> None:
     with three(version) as brokers:

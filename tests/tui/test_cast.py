@@ -16,6 +16,7 @@ from tui.presenter.run import screen_names
 pytestmark = pytest.mark.tui
 
 
+@pytest.mark.rotated
 def test_the_first_lesson_as_an_asciicast(tmp_path: Path) -> None:
     file = tmp_path / "00.cast"
     result = CliRunner(env={"KAFKA_EDU_HOME": str(tmp_path)}).invoke(
@@ -46,6 +47,7 @@ def test_the_first_lesson_as_an_asciicast(tmp_path: Path) -> None:
     assert "You killed broker" in shown, "the last page"
 
 
+@pytest.mark.rotated
 def test_a_cast_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
     words = ["00", "--cast", str(tmp_path / "no" / "00.cast")]
     result = CliRunner(env={"KAFKA_EDU_HOME": str(tmp_path)}).invoke(chapter, words)
