@@ -626,7 +626,9 @@ def _trigger(reason: str, cause: Event | None) -> Trigger:
 
 
 def cause_words(story: GroupStory, rebalance: Rebalance) -> str:
-    """Return who caused a rebalance and how: `reader-3 fell silent: no heartbeat within …`."""
+    """Return which member caused a rebalance, and how: `reader-3 fell silent: no heartbeat within
+    …`.
+    """
     who = story.name(rebalance.member) if rebalance.member else ""
     match rebalance.cause:
         case MemberFailed(reason=reason):

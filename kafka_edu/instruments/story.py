@@ -666,7 +666,7 @@ def _sent_text(event: object) -> str:
 def place_of_produce(history: History, client: str, correlation_id: int) -> list[Place]:
     """Return, for each partition that a produce request wrote to, the place of its first record.
 
-    Raises NoStoryError if no hop of the request is known, or no hop names its records.
+    Raises NoStoryError if no hop of the request is known, or no hop contains its records.
     """
     requests = [
         e

@@ -76,7 +76,7 @@ class Perform(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """Let a recording play on from here until the presentation has seen everything."""
+    """Play the recording from here until the step has seen all expected events."""
 
 
 class ShowMoment(NamedTuple):

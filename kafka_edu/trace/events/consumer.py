@@ -142,7 +142,7 @@ class ConsumerCommitted(NamedTuple):
 
 
 class ConsumedPartition(NamedTuple):
-    """One partition of a consumer at one moment. Events have it as a field."""
+    """One partition of a consumer at one moment. Events have this value as a field."""
 
     topic: str
     partition: int
@@ -160,7 +160,7 @@ class ConsumedPartition(NamedTuple):
 
 
 class ConsumerDescription(NamedTuple):
-    """A consumer of ours at one moment. Events have it as a field."""
+    """A consumer of ours at one moment. Events have this value as a field."""
 
     client: str
     group: str

@@ -204,7 +204,7 @@ class OffsetsAddedToTransaction(NamedTuple):
 
 
 class ClientLink(NamedTuple):
-    """A client's connection to one broker at one moment. Events have it as a field."""
+    """A client's connection to one broker at one moment. Events have this value as a field."""
 
     broker_id: int
     """The broker's id. A bootstrap server has the id -1, -2 and so on."""
@@ -221,7 +221,9 @@ class ClientLink(NamedTuple):
 
 
 class PartitionBuffer(NamedTuple):
-    """The accumulator's batches of one partition at one moment. Events have it as a field."""
+    """The accumulator's batches of one partition at one moment. Events have this value as a
+    field.
+    """
 
     topic: str
     partition: int
@@ -261,7 +263,7 @@ class PartitionBuffer(NamedTuple):
 
 
 class ProducerDescription(NamedTuple):
-    """A producer of ours at one moment. Events have it as a field."""
+    """A producer of ours at one moment. Events have this value as a field."""
 
     client: str
     acks: int
