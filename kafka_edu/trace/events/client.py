@@ -157,9 +157,9 @@ class GroupOffsetSeen(NamedTuple):
     topic: str
     partition: int
     position: int
-    """The offset of the next record that the group's consumer gets; -1 if it has no consumer."""
+    """The offset of the next record that the group's consumer gets. -1 if it has no consumer."""
     committed: int
-    """The committed offset; -1 if there is none."""
+    """The committed offset. -1 if there is none."""
     end: int
     """The offset after the partition's last record."""
 

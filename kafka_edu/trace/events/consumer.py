@@ -147,16 +147,16 @@ class ConsumedPartition(NamedTuple):
     topic: str
     partition: int
     leader: int
-    """The leader as the consumer knows it; -1 if it knows none."""
+    """The leader as the consumer knows it. -1 if it knows none."""
     state: str
     """The fetch state, such as `Fetching` (Kafka: SubscriptionState.FetchStates)."""
     paused: bool
     position: int
-    """The offset of the next record that poll() returns; -1 if there is none yet."""
+    """The offset of the next record that poll() returns. -1 if there is none yet."""
     committed: int
-    """The last offset that this consumer committed, or read as committed; -1 if it knows none."""
+    """The last offset that this consumer committed, or read as committed. -1 if it knows none."""
     high_watermark: int
-    """The high watermark that came with the last fetch; -1 if none came yet."""
+    """The high watermark that came with the last fetch. -1 if none came yet."""
 
 
 class ConsumerDescription(NamedTuple):
@@ -173,7 +173,7 @@ class ConsumerDescription(NamedTuple):
     generation: int
     assignor: str
     coordinator: int
-    """The coordinator's broker id; -1 if it is unknown."""
+    """The coordinator's broker id. -1 if it is unknown."""
     session_timeout_ms: int
     session_left_ms: int
     """In how many ms the session ends if no heartbeat is answered. -1 if there is no session."""
@@ -182,9 +182,9 @@ class ConsumerDescription(NamedTuple):
     """Whether a heartbeat was sent and has no answer yet."""
     max_poll_interval_ms: int
     polled_ms_ago: int
-    """How long ago poll() was called last, in ms; -1 if it never was."""
+    """How long ago poll() was called last, in ms. -1 if it never was."""
     auto_commit_ms: int
-    """auto.commit.interval.ms; 0 if the consumer does not commit by itself."""
+    """auto.commit.interval.ms. 0 if the consumer does not commit by itself."""
     records: int
     """How many records poll() has returned."""
     buffered: int

@@ -97,7 +97,7 @@ class BatchAcknowledged(NamedTuple):
     batch: int
     records: int
     base_offset: int
-    """The offset of the first record; -1 if no broker reported it."""
+    """The offset of the first record. -1 if no broker reported it."""
     took_ms: int
     """The time since the batch began, in ms."""
 
@@ -228,7 +228,7 @@ class PartitionBuffer(NamedTuple):
     topic: str
     partition: int
     leader: int
-    """The leader as the producer knows it; -1 if it knows none."""
+    """The leader as the producer knows it. -1 if it knows none."""
     batches: int
     """The number of batches in the queue."""
     bytes: int
