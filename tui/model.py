@@ -46,7 +46,7 @@ class Pause(NamedTuple):
     stopped_by: str = ""
     """The breakpoint's name and the event that met it, as a text."""
     speed: float = 0.0
-    """The speed at which the view plays. 0: it stands still."""
+    """The speed at which the view plays. 0 if it stands still."""
     not_held: int = 0
     """The number of events since the pause that were not kept, because there was no room."""
 

@@ -169,7 +169,7 @@ class TraceFeed:
     def look_at(self, names: frozenset[str] | None) -> None:
         """Request gauges of these types ten times a second, and all others once a second.
 
-        None: request all gauges ten times a second.
+        With None, request all gauges ten times a second.
         """
         self._level.look_at(names)
         self._backlog.looked_at = names

@@ -134,7 +134,7 @@ class Missed(NamedTuple):
     right: str
     """The right choice or number, as text."""
     sure: int = 0
-    """How sure the learner was: a position in SURE, from 1. 0: the learner did not say."""
+    """How sure the learner was: a position in SURE, from 1. 0 if the learner did not say."""
 
 
 class OtherAct(NamedTuple):
@@ -184,7 +184,9 @@ class Presentation:
         """Each finished step, and the time at which it ended (µs)."""
         self.seen: list[bool] = []
         self.failure = ""
-        """The reason why an act failed, or why no more events can come. Empty: no failure."""
+        """The reason why an act failed, or why no more events can come. Empty if there is no
+        failure.
+        """
         self.impatient = False
         """Whether the learner pressed space before everything expected was seen."""
         self.since_us = 0

@@ -217,7 +217,9 @@ class ClientLink(NamedTuple):
     oldest_ms: int
     """How long the oldest request without a response has waited, in ms. 0 if none waits."""
     muted_ms: int
-    """For how many ms the client sends nothing, because the broker throttled it. 0: not muted."""
+    """For how many ms the client sends nothing, because the broker throttled it. 0 if it is not
+    muted.
+    """
 
 
 class PartitionBuffer(NamedTuple):
@@ -281,7 +283,7 @@ class ProducerDescription(NamedTuple):
     oldest_ms: int
     """How long the oldest batch without an outcome has existed, in ms. 0 if there is none."""
     producer_id: int
-    """The id of an idempotent producer. -1: it has none yet, or it is not idempotent."""
+    """The id of an idempotent producer. -1 if it has none yet or is not idempotent."""
     epoch: int
     acked: int
     """How many records are acknowledged. With acks=0, how many were sent."""
