@@ -88,7 +88,8 @@ class Model:
         return self.cluster.unknown()
 
     def unsampled(self) -> str:
-        """Return why values from samples are not known, or "" if they are known. O(brokers).
+        """Return the reason why values from samples are unknown, or "" if they are known.
+        O(brokers).
 
         Timers, waiting operations and the times of requests are in samples only.
         """

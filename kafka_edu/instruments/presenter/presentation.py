@@ -467,9 +467,7 @@ class Presentation:
                 self._requested = None
 
     def _acted(self, requested: ActionAsked) -> None:
-        """Record an act of the learner, which may be an act that the step expects or another
-        one.
-        """
+        """Record an act of the learner, whether the step expects it or not."""
         expected = any(self._is(act, requested) for act in self._acts_left)
         did = OtherAct(requested.title, ACTS[requested.action].effect)
         self.instead = None if expected else did
