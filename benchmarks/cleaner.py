@@ -9,7 +9,7 @@ measured from outside, with the same clock and the same kind of file:
     MB/s           bytes of the segments that are cleaned, by seconds; records of 1 KiB and 100 B
     loss           a producer writes 1 KiB records to another topic all the time, and at intervals
                    a cleaner works on a log. The loss is the share of the producer's throughput that
-                   is missing meanwhile, compared with the time before and after
+                   is missing then, compared with the time before and after
     longest gap    the longest time between two acknowledgements of that producer
 
 While the loss is measured, `log.cleaner.io.max.bytes.per.second` limits both cleaners to the same

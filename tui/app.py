@@ -1,7 +1,7 @@
 """The dashboard application.
 
 It takes events from a feed or a recording and gives them to the model. Ten times a second it takes
-the new events. Five times a second, or oftener in a flood of events, it lets the screen draw the
+the new events. Five times a second, or more often in a flood of events, it lets the screen draw the
 changes.
 """
 
@@ -171,7 +171,7 @@ class Feed(Protocol):
 class DashboardApp(App[None]):
     """The application. It takes a `folder` for a live cluster or a `replay` for a recording.
 
-    Never give it both.
+    Pass only one of them.
     """
 
     CSS_PATH = Path(__file__).with_name("dashboard.tcss")

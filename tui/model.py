@@ -46,7 +46,7 @@ class Pause(NamedTuple):
     stopped_by: str = ""
     """The breakpoint's name and the event that met it, as a text."""
     speed: float = 0.0
-    """The speed at which the view plays. 0: it stands still."""
+    """The speed at which the view plays. 0 if it stands still."""
     not_held: int = 0
     """The number of events since the pause that were not kept, because there was no room."""
 
@@ -88,7 +88,8 @@ class Model:
         return self.cluster.unknown()
 
     def unsampled(self) -> str:
-        """Return why values from samples are not known, or "" if they are known. O(brokers).
+        """Return the reason why values from samples are unknown, or "" if they are known.
+        O(brokers).
 
         Timers, waiting operations and the times of requests are in samples only.
         """

@@ -92,12 +92,14 @@ class Stream:
         self.settling_since_us: int | None = None
         """The time (µs) at which the first line of a requested snapshot was read.
 
-        None: no such snapshot is being read, or it was handed on completely.
+        None if no such snapshot is being read, or if it was handed on completely.
         """
         self.missing: Counter[str] = Counter()
         """The facts that were left out and not yet counted by a Gap event, by type."""
         self.broken = ""
-        """The reason why a line of this stream cannot be decoded. Empty: there is no such line."""
+        """The reason why a line of this stream cannot be decoded. Empty if there is no such
+        line.
+        """
 
 
 class _Held:
@@ -142,11 +144,11 @@ class Backlog:
         self.bytes = 0
         """Roughly the memory that the held events take, in bytes."""
         self.looked_at: Collection[str] | None = None
-        """The types of gauges that somebody looks at. None: all types."""
+        """The types of gauges that the present screen shows. None means all types."""
         self.behind = False
         """Whether the hops of requests are left out now, because events are late."""
         self.pause_us = 0
-        """The shortest time between two samples of one object, in µs. 0: every sample is kept."""
+        """The shortest time between two samples of one object, in µs. 0 if all samples are kept."""
         self._calm_since_us = 0
         self._sampled_us: dict[tuple[Source, str, bytes], int] = {}
         """When the last sample of each object was taken (µs). Used only while there is a pause."""
@@ -304,7 +306,7 @@ class Backlog:
     def late_us(self, now_us: int) -> int:
         """Return for how long (µs) the oldest event that could be handed on has waited.
 
-        0: none waits.
+        Return 0 if no event waits.
         """
         while self._ready and self._ready[0].event is None:
             self._ready.popleft()

@@ -107,7 +107,7 @@ def _drawn(history: History, tree: TreeNode, last: Envelope | None) -> Iterator[
 def folded(children: list[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
     """Yield each child with 0. Of FOLDED_FROM or more similar children, yield only the first one.
 
-    The number with that first child says how many other children it stands for.
+    The number with this first child says how many other children it represents.
     """
     alike: dict[tuple[object, ...], list[TreeNode]] = {}
     for child in children:

@@ -33,7 +33,9 @@ _OfBatch = BatchDrained | BatchRetried | BatchSplit | BatchAcknowledged | BatchF
 
 
 class _Batch(NamedTuple):
-    """A batch of a producer: the process, which start of the process, the client and the number."""
+    """A batch of a producer: the process, the number of its start, the client, and the batch's
+    number.
+    """
 
     source: Source
     life: int
@@ -426,7 +428,7 @@ def cause_of(history: History, envelope: Envelope) -> Envelope | None:
 
 
 def life_of(history: History, envelope: Envelope) -> tuple[Source, int]:
-    """Return the process of an event, and which start of the process it is."""
+    """Return the process of an event, and the number of this start of the process."""
     source, life, _ = history.ident(envelope)
     return source, life
 

@@ -38,7 +38,7 @@ class ProcessPast(NamedTuple):
     source: Source
     begins: RingBegins | None
     trouble: str
-    """The reason why the process did not send everything. Empty: it did."""
+    """The reason why the process did not send everything. Empty if it did."""
 
 
 class LookBack(NamedTuple):

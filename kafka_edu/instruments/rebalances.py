@@ -136,7 +136,7 @@ class Rebalance:
         """The id of the member that caused the rebalance, or several ids, or empty."""
         self.trigger = Trigger.OTHER
         self.cause: Event | None = None
-        """The member's own fact that caused the rebalance. None: it was not seen."""
+        """The member's own fact that caused the rebalance. None if it was not seen."""
         self.from_empty = from_empty
         """Whether the group was empty before. The first rebalance then waits for more members."""
         self.expected: list[str] = []
@@ -157,7 +157,7 @@ class Rebalance:
         """Whether another rebalance began before this one had its assignment."""
         self.before: dict[str, frozenset[Partition]] = {}
         self.after: dict[str, frozenset[Partition]] | None = None
-        """The partitions of each member after the rebalance. None: not known yet."""
+        """The partitions of each member after the rebalance. None if not known yet."""
 
     @property
     def is_over(self) -> bool:
@@ -172,7 +172,9 @@ class Rebalance:
         return (until - self.started_us) / 1000
 
     def assigning_ms(self, now_us: int) -> float | None:
-        """Return how long (ms) the group waited for the leader's assignment. None: not yet."""
+        """Return how long (ms) the group waited for the leader's assignment. None if it still
+        waits.
+        """
         if self.gathered_us is None:
             return None
         return ((self.ended_us if self.ended_us is not None else now_us) - self.gathered_us) / 1000
@@ -208,7 +210,7 @@ class GroupStory:
         self.coordinator = -1
         self.coordinator_lost = False
         self.offsets_partition = -1
-        """The partition of __consumer_offsets that holds the group's offsets. -1: not known."""
+        """The partition of __consumer_offsets that holds the group's offsets. -1 if unknown."""
         self.state = ""
         self.state_since_us = 0
         self.generation = 0
@@ -293,7 +295,7 @@ class GroupStory:
 
 
 class PartitionEnd(NamedTuple):
-    """The last known end of a partition's log on its leader. -1: no sample has reported it."""
+    """The last known end of a partition's log on its leader. -1 if no sample has reported it."""
 
     leader: int
     hw: int
@@ -319,7 +321,7 @@ class Rebalances:
         self._facts: OrderedDict[tuple[object, int], Event] = OrderedDict()
 
     def lag(self, group: GroupStory, partition: Partition) -> int | None:
-        """Return the group's lag on a partition, in records. None: not known."""
+        """Return the group's lag on a partition, in records, or None if it is not known."""
         end, committed = self.ends.get(partition), group.offsets.get(partition)
         if end is None or end.hw < 0 or committed is None:
             return None
@@ -626,7 +628,9 @@ def _trigger(reason: str, cause: Event | None) -> Trigger:
 
 
 def cause_words(story: GroupStory, rebalance: Rebalance) -> str:
-    """Return who caused a rebalance and how: `reader-3 fell silent: no heartbeat within …`."""
+    """Return which member caused a rebalance, and how: `reader-3 fell silent: no heartbeat within
+    …`.
+    """
     who = story.name(rebalance.member) if rebalance.member else ""
     match rebalance.cause:
         case MemberFailed(reason=reason):

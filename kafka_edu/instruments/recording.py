@@ -125,7 +125,7 @@ class Recorder:
         self._path = path
         self._file = open_events(path, "wb")
         self.failure = ""
-        """The reason why the recording ended early. Empty: it did not."""
+        """The reason why the recording ended early. Empty if it did not."""
         self._changed = threading.Condition()
         """The lock for all attributes below. It also wakes the writing thread."""
         self._lines: list[bytes] = [encode_header(SUPERVISOR, cluster)]

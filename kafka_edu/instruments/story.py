@@ -83,7 +83,7 @@ class Stored(NamedTuple):
     timestamp_ms: int
     key: str | None
     value_bytes: int | None
-    """The size of the value in bytes. None: the value is null (a tombstone)."""
+    """The size of the value in bytes. None if the value is null (a tombstone)."""
     log_end: int
 
 
@@ -129,7 +129,7 @@ class Known(NamedTuple):
     """Each broker id, and the log directory of its replica."""
     leader: int
     high_watermark: int
-    """The high watermark on the leader. -1: not known."""
+    """The high watermark on the leader. -1 if it is not known."""
     topics: frozenset[str]
     partitions: frozenset[int]
     """The numbers of all partitions of this topic."""
@@ -265,7 +265,7 @@ class Story:
         yield from self._groups()
 
     def _first_offset(self, appended: Envelope | None) -> int | None:
-        """Return the offset of the first record in the record's batch. None: not known."""
+        """Return the offset of the first record in the record's batch, or None if unknown."""
         if appended is not None and isinstance(appended.event, ProduceAppended):
             return appended.event.first_offset
         return self.best[1].first_offset if self.best is not None else None
@@ -484,7 +484,7 @@ class Story:
         return None
 
     def _reader_of(self, read: Envelope) -> str:
-        """Return the client id of the fetch that read the segment. Empty: not known."""
+        """Return the client id of the fetch that read the segment, or "" if it is not known."""
         seen: Envelope | None = read
         while seen is not None:
             match seen.event:
@@ -666,7 +666,7 @@ def _sent_text(event: object) -> str:
 def place_of_produce(history: History, client: str, correlation_id: int) -> list[Place]:
     """Return, for each partition that a produce request wrote to, the place of its first record.
 
-    Raises NoStoryError if no hop of the request is known, or no hop names its records.
+    Raises NoStoryError if no hop of the request is known, or no hop contains its records.
     """
     requests = [
         e

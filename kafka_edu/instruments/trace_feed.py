@@ -101,9 +101,10 @@ class TraceFeed:
     ) -> None:
         """Read events of this level. With `since_us`, read past events too.
 
-        `since_us` is a time of the monotonic clock from which past events are wanted. 0: all of
-        them. `sheds` allows the feed to leave events out rather than be late. `on_line` is called
-        with each event of each process when it is read, even if the feed leaves the event out.
+        `since_us` is a time of the monotonic clock from which past events are wanted. 0 means all
+        of them. With `sheds`, the feed may leave events out if it would otherwise be late.
+        `on_line` is called with each event of each process when it is read, even if the feed leaves
+        the event out.
         """
         self._folder = folder
         self._level = LevelSwitch(level)
@@ -168,7 +169,7 @@ class TraceFeed:
     def look_at(self, names: frozenset[str] | None) -> None:
         """Request gauges of these types ten times a second, and all others once a second.
 
-        None: request all gauges ten times a second.
+        With None, request all gauges ten times a second.
         """
         self._level.look_at(names)
         self._backlog.looked_at = names

@@ -36,7 +36,7 @@ class Missing(NamedTuple):
     last_fetch_ms: int | None
     """When the broker last fetched, in ms of the timer's clock.
 
-    -1: not yet in this leader epoch. None: not known.
+    -1 if it has not fetched in this leader epoch. None if that is not known.
     """
 
 
@@ -101,7 +101,8 @@ def needed(need: Requirement) -> str:
 
 
 def leaves_isr_ms(replica: ReplicaProgress, need: Requirement) -> int:
-    """Return when the leader removes the replica from the ISR if it never catches up. 0: not known.
+    """Return when the leader removes the replica from the ISR if it never catches up, or 0 if
+    unknown.
 
     The time is in ms. The leader checks every replica.lag.time.max.ms / 2, and removes the replicas
     that have not caught up for longer than replica.lag.time.max.ms. Example with 10 s: a follower
@@ -209,7 +210,7 @@ def _deadline(operation: WaitingOperation, now_ms: int) -> str:
 
 
 def since(one: Missing, now_ms: int) -> str:
-    """Return in words since when a broker has not fetched. Empty: not known."""
+    """Return in words since when a broker has not fetched, or "" if that is not known."""
     if one.last_fetch_ms is None:
         return ""
     if one.last_fetch_ms < 0:

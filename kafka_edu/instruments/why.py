@@ -1,11 +1,11 @@
-"""The reducer behind `kafka-edu why`: which operations wait, which ended last, which replicas move
-between log dirs, what brokers found damaged in their logs, which of their parts failed, and which
-processes ended unexpectedly (spec D3).
+"""The reducer behind `kafka-edu why`: waiting operations, ended ones, and troubles (spec D3).
 
-`waiting.py` makes the sentences. The reducer learns of
-an operation from a snapshot, from gauges, or from the hop with which the operation began to wait.
-It drops the operation when it completes, when its broker sends newer gauges without it, or when its
-broker ends.
+The troubles are damage that brokers found in their logs, failed parts of brokers, and processes
+that ended unexpectedly. The reducer also knows the replicas that move between log dirs.
+
+`waiting.py` makes the sentences. The reducer learns about an operation from a snapshot, from
+gauges, or from the hop with which the operation began to wait. It drops the operation when it
+completes, when its broker sends newer gauges without it, or when its broker ends.
 """
 
 import re

@@ -75,8 +75,8 @@ class SlotTransaction:
     """Writes the rows of one slot of one micro-batch. If an earlier attempt has committed them,
     `is_committed` is True.
 
-    Its methods raise ClusterError if the coordinator does not accept a request or another producer
-    has taken over, and SinkDataError if another task of this run has committed the slot.
+    Its methods raise ClusterError if the coordinator refuses a request or another producer has
+    taken over. They raise SinkDataError if another task of this run has committed the slot.
     """
 
     def __init__(self, client: ProduceClient, slot: str, batch: BatchOfTask) -> None:

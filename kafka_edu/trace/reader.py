@@ -543,8 +543,8 @@ class History:
         return "nothing that emits events caused it"
 
     def ident(self, envelope: Envelope) -> Ident:
-        """Return the identity of an event: its process, which start of the process, and the event's
-        number. O(log starts).
+        """Return the identity of an event: its process, the number of the process's start, and the
+        event's number. O(log starts).
         """
         lives = self._lives.get(envelope.source, [])
         return (

@@ -77,7 +77,7 @@ class Subscriber:
         self._wire = wire
         self._hello = b""
         self._missing: Counter[str] = Counter()
-        """The events that were dropped since the last Gap, by type. Empty: none."""
+        """The events that were dropped since the last Gap, by type. Empty if none were dropped."""
         self._lines: list[bytes] = []
         self.level = Level.STATE
         self.wants_gauges = False

@@ -72,11 +72,13 @@ class PresenterPanel(VerticalScroll):
         self._follows = False
 
     def on_scroll_to(self) -> None:
-        """Stop following the page: the learner has moved the scroll bar."""
+        """Do not scroll with the page any longer: the learner has moved the scroll bar."""
         self._follows = False
 
     def on_scroll_up(self) -> None:
-        """Stop following the page: the learner has clicked above the scroll bar's handle."""
+        """Do not scroll with the page any longer: the learner has clicked above the scroll bar's
+        handle.
+        """
         self._follows = False
 
 

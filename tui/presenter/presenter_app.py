@@ -177,7 +177,7 @@ class PresenterApp(DashboardApp):
             panel.said = lines
 
     async def _catch_up(self, folder: ClusterFolder) -> None:
-        """Read the events from the time while the presentation was closed.
+        """Read the events that happened while the presentation was closed.
 
         They come from the processes' rings.
         """

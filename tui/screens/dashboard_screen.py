@@ -151,7 +151,7 @@ class DashboardScreen(Screen[None]):
     def _size_strip(self, strip: TickerLines, panels: int) -> None:
         """Set the rows of the time line.
 
-        `panels` are the rows of a presenter's panel; 0 if there is no panel.
+        `panels` is the number of rows of a presenter's panel, or 0 if there is no panel.
         """
         height = self.size.height - panels
         strip.display = not panels or height >= _LEAST
@@ -225,7 +225,7 @@ class DashboardScreen(Screen[None]):
         return True
 
     def _process(self) -> str:
-        """Return the state of the selected broker's process; empty if it is unknown."""
+        """Return the state of the selected broker's process, or "" if it is unknown."""
         broker = self.act_values().get("broker") if self.is_mounted else None
         known = self.model.cluster.brokers.by_id
         return known[broker].process if isinstance(broker, int) and broker in known else ""

@@ -213,7 +213,7 @@ class RequestsScreen(DashboardScreen):
     def on_screen_suspend(self) -> None:
         """Stop recording hops while this screen is hidden.
 
-        The window of one request still needs them.
+        Do not stop if the window of one request is opened, because it still needs the hops.
         """
         if not isinstance(self.app.screen, HopsScreen) and self._choice.hops:
             self.action_hops()

@@ -46,7 +46,9 @@ class Run(NamedTuple):
 
     glyphs: str
     lane: int | None
-    """The lane whose colour the characters have. None: blanks, or the dotted line of a process."""
+    """The lane whose colour the characters have. None for blanks and the dotted line of a
+    process.
+    """
     at_home: bool = False
     """Whether the characters are in the column of their own lane, as a sign is."""
 

@@ -467,7 +467,7 @@ class ClientsView:
         return found
 
     def of_member(self, group: str, member: str) -> "ClientView | Seen | None":
-        """Return the client that is this member of a group; None if it is not known.
+        """Return the client that is this member of a group, or None if it is not known.
 
         O(members + clients).
         """

@@ -79,7 +79,7 @@ class ClusterView:
         self.zookeeper_leader: int | None = None
         """The number of the server that leads the ensemble: 1, 2 …"""
         self.supervised: bool | None = None
-        """Whether the supervisor is connected. None: not known yet."""
+        """Whether the supervisor is connected. None if that is not known yet."""
         self.links: dict[Link, LinkFault] = {}
         """The links that have a fault, each with its fault."""
         self.relay_ended = False

@@ -162,7 +162,7 @@ class Truncation(NamedTuple):
 
 
 class ReplicaView:
-    """One replica: what its broker reports, and what its leader knows. -1: not known."""
+    """One replica: what its broker reports, and what its leader knows. -1 means unknown."""
 
     def __init__(self, broker: int) -> None:
         self.broker = broker
@@ -446,7 +446,7 @@ class ReplicationView:
     def late_ms(self, p: PartitionView, broker: int) -> int:
         """Return for how many ms a follower has not caught up with its leader.
 
-        0: it has caught up, or the time is not known.
+        Return 0 if it has caught up or the time is not known.
         """
         known = self.by_key.get(p.key)
         if known is None or broker == p.leader or broker not in known.replicas:

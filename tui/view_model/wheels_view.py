@@ -115,7 +115,7 @@ class Move(NamedTuple):
     """Tasks that moved into the wheels, out of them, or down a level."""
 
     from_level: int
-    """The level from which the tasks came. 0: from outside the wheels."""
+    """The level from which the tasks came. 0 if they came from outside the wheels."""
     from_slot: int
     level: int
     """The level to which the tasks went.

@@ -186,7 +186,7 @@ class ZookeeperView:
         self.kind = ""
         """The kind: `embedded`, `apache`, or the address of another ZooKeeper.
 
-        Empty: not known yet.
+        Empty if it is not known yet.
         """
         self.modes: dict[int, str] = {}
         """Server of an ensemble → `leader`, `follower`, or empty while it serves no clients."""

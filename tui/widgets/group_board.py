@@ -46,7 +46,7 @@ class GroupChoice:
     def __init__(self) -> None:
         self.group = ""
         self.rebalance_us: int | None = None
-        """When the chosen rebalance began, in µs. None: the last rebalance is chosen."""
+        """When the chosen rebalance began, in µs. None if the last one is chosen."""
 
     def settle(self, view: GroupsView) -> None:
         """Choose the first group if the chosen group does not exist any more."""

@@ -84,7 +84,7 @@ class LogHead(Drawn):
 
 
 class LogLines(PartitionLines[LogView]):
-    """One line for each log of the broker. The logs of internal topics share one line."""
+    """One line for each log of the broker. Empty logs of internal topics share one line."""
 
     subject = LOGS
     orders = (

@@ -28,7 +28,7 @@ def cut(lines: list[str], most: int) -> list[str]:
 
 
 def gauge(part: float, width: int) -> tuple[str, str]:
-    """Return the filled and the empty part of a bar. `part`, 0.0 to 1.0, of the width is filled."""
+    """Return the filled and the empty part of a bar. `part` is the filled share, 0.0 to 1.0."""
     filled = round(min(max(part, 0.0), 1.0) * width)
     return "━" * filled, "─" * (width - filled)
 

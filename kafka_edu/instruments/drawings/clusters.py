@@ -32,7 +32,7 @@ class Broker(NamedTuple):
 
     id: int
     trouble: str = ""
-    """Why the broker does not serve, for example `killed (SIGKILL)`. Empty: it serves."""
+    """Why the broker does not serve, for example `killed (SIGKILL)`. Empty if it serves."""
     controller: bool = False
 
 
@@ -51,9 +51,9 @@ class Replicas(NamedTuple):
 
     name: str
     leader: int
-    """The id of the leader. -1: there is no leader."""
+    """The id of the leader. -1 if there is no leader."""
     isr: tuple[int, ...]
-    """The ids of the brokers in the ISR. Empty: not known."""
+    """The ids of the brokers in the ISR. Empty if the ISR is not known."""
     replicas: tuple[int, ...]
 
 
@@ -66,7 +66,7 @@ class ClusterAt(NamedTuple):
     partitions: Sequence[Replicas]
     faults: Sequence[Fault] = ()
     zookeeper: str = ""
-    """Why ZooKeeper does not serve. Empty: it serves."""
+    """Why ZooKeeper does not serve. Empty if it serves."""
     left_out: int = 0
     """The number of partitions that are not drawn."""
     unknown: str = ""

@@ -26,7 +26,7 @@ class Znode(NamedTuple):
     owner: str = ""
     """For an ephemeral znode, the owner of its session. Empty for a persistent znode."""
     change: str = ""
-    """The change since an earlier moment: NEW, CHANGED or GONE. Empty: no change."""
+    """The change since an earlier moment: NEW, CHANGED or GONE. Empty if there is no change."""
 
 
 def changes(before: Mapping[str, Znode], after: Mapping[str, Znode]) -> list[Znode]:

@@ -76,7 +76,7 @@ class Perform(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """Let a recording play on from here until the presentation has seen everything."""
+    """Play the recording from here until the step has seen all expected events."""
 
 
 class ShowMoment(NamedTuple):
@@ -134,7 +134,7 @@ class Missed(NamedTuple):
     right: str
     """The right choice or number, as text."""
     sure: int = 0
-    """How sure the learner was: a position in SURE, from 1. 0: the learner did not say."""
+    """How sure the learner was: a position in SURE, from 1. 0 if the learner did not say."""
 
 
 class OtherAct(NamedTuple):
@@ -184,7 +184,9 @@ class Presentation:
         """Each finished step, and the time at which it ended (µs)."""
         self.seen: list[bool] = []
         self.failure = ""
-        """The reason why an act failed, or why no more events can come. Empty: no failure."""
+        """The reason why an act failed, or why no more events can come. Empty if there is no
+        failure.
+        """
         self.impatient = False
         """Whether the learner pressed space before everything expected was seen."""
         self.since_us = 0
@@ -465,9 +467,7 @@ class Presentation:
                 self._requested = None
 
     def _acted(self, requested: ActionAsked) -> None:
-        """Record an act of the learner, which may be an act that the step expects or another
-        one.
-        """
+        """Record an act of the learner, whether the step expects it or not."""
         expected = any(self._is(act, requested) for act in self._acts_left)
         did = OtherAct(requested.title, ACTS[requested.action].effect)
         self.instead = None if expected else did

@@ -71,9 +71,9 @@ class Expectation(NamedTuple):
     look: str
     """The things the learner should look for, in words."""
     event: str = ""
-    """The type of the event. Empty: a text is expected."""
+    """The type of the event. Empty if a text is expected."""
     source: str = ""
-    """The process that emits the event, as `broker 1` or `zookeeper`. Empty: any process."""
+    """The process that emits the event, as `broker 1` or `zookeeper`. Empty means any process."""
     where: tuple[Condition, ...] = ()
     bind: Mapping[str, str] = {}
     """Each name to bind, and the field whose value it gets. Later texts use it as `{name}`.
@@ -92,7 +92,7 @@ class FactFilter(NamedTuple):
 
     event: str
     source: str = ""
-    """The process that emits the fact. Empty: any process."""
+    """The process that emits the fact. Empty means any process."""
     where: tuple[Condition, ...] = ()
 
 
@@ -113,7 +113,7 @@ class Number(NamedTuple):
     right: str
     """The right number: a bound name, or the difference of two bound names: `heir_at-killed_at`."""
     unit: str = ""
-    """The unit, for example `ms`. Empty: the number is a count."""
+    """The unit, for example `ms`. Empty if the number is a count."""
     within: float = 1.0
     """The largest factor between the typed number and the right one that counts as near.
 
@@ -154,7 +154,7 @@ class Question(NamedTuple):
     question: str
     choices: tuple[str, ...]
     right: int
-    """The number of the right choice, from 1. 0: the script marks no choice as right."""
+    """The number of the right choice, from 1. 0 if no choice is marked as right."""
     answer: str
     replies: tuple[str, ...] = ()
     """The reply to each choice, or an empty text. `()` if no choice has a reply."""
@@ -204,10 +204,10 @@ class Step(NamedTuple):
     say: str
     screen: str = ""
     load: tuple[str, ...] | None = None
-    """Options of the command `load`, which this step starts. None: the load stays as it is."""
+    """Options of the command `load`, which this step starts. With None the load does not change."""
     stop_load: bool = False
     job: str = ""
-    """The name of the job to run. The job of an earlier step ends. Empty: no new job."""
+    """The name of the job to run. The job of an earlier step ends. Empty if there is no new job."""
     acts: tuple[ScriptAct, ...] = ()
     ask: Question | None = None
     expectations: tuple[Expectation, ...] = ()
@@ -224,7 +224,7 @@ class Step(NamedTuple):
     At `all` a busy cluster sends more events than the dashboard can read.
     """
     facts: tuple[str | FactFilter, ...] | None = None
-    """The facts that the plain presenter (without the dashboard) prints. None: all facts.
+    """The facts that the plain presenter (without the dashboard) prints. None means all facts.
 
     A fact is printed if it passes one of these filters: a word that its line contains (which may be
     a bound name in braces), or a type of event. A fact of an internal topic passes only by its type

@@ -40,7 +40,7 @@ class Ask(NamedTuple):
     """The number of the question, from 1."""
     text: str
     choices: tuple[str, ...]
-    """The choices. Empty: the answer is a number."""
+    """The choices. Empty if the answer is a number."""
     unit: str = ""
 
 

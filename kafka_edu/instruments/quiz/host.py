@@ -35,7 +35,7 @@ class QuizHost:
         self._said = ""
         self._welcomed = False
         self.where = ""
-        """A line that says how to join. Empty: there is no network."""
+        """A line that says how to join. Empty without a network."""
 
     def seat(self, names: list[str]) -> None:
         """Add teams whose answers the teacher types. They get the letters a, b, c, … in this order.

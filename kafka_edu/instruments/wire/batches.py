@@ -203,7 +203,7 @@ def _codec(cursor: Cursor, attributes: Node, at: int) -> CompressionType:
 def _compressed(cursor: Cursor, codec: CompressionType, magic: int) -> bytes | None:
     """Add a leaf for the compressed records. Return their bytes decompressed, or None.
 
-    The compressed records are all bytes up to the end of the scope. None: they cannot be
+    The compressed records are all bytes up to the end of the scope. Return None if they cannot be
     decompressed.
     """
     start, end = cursor.at, cursor.limit

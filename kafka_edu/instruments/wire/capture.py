@@ -105,7 +105,9 @@ class Frames:
                 del self._pairs[place]
 
     def partner(self, frame: CapturedFrame) -> CapturedFrame | None:
-        """Return the response to a request, or the request of a response. None: it is not kept."""
+        """Return the response to a request or the request of a response, or None if it is not
+        kept.
+        """
         return self._pairs.get((key_of(frame), not frame.is_response))
 
     def find(

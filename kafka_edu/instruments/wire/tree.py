@@ -30,13 +30,15 @@ class Node:
     end: int
     """The position (bytes) after the last byte of the node."""
     value: str = ""
-    """The value in words. Empty: the children show the value."""
+    """The value in words. Empty if the children show the value."""
     raw: object = None
-    """The value of a leaf as a number, text or bytes. None: null, or not decoded."""
+    """The value of a leaf as a number, text or bytes. None if the value is null or was not
+    decoded.
+    """
     note: str = ""
     """The schema's description of the field, or how the bytes encode the value."""
     versions: str = ""
-    """The versions of the message that have this field. Empty: it is no field of a schema."""
+    """The versions of the message that have this field. Empty if it is not a field of a schema."""
     children: Sequence["Node"] = ()
     inner: Sequence["Node"] = ()
     """The nodes of the decompressed bytes. Their positions count in those bytes, not in the
@@ -70,7 +72,7 @@ class Node:
     def path_to(self, at: int) -> list["Node"]:
         """Return the nodes that contain byte `at`, from this node down to a leaf.
 
-        Empty: no node does.
+        The list is empty if no node contains it.
         """
         if not self.start <= at < self.end:
             return []
@@ -86,7 +88,7 @@ class Decoded(NamedTuple):
     data: bytes
     root: Node
     api: str
-    """The name of the API, for example `Produce`. Empty: the frame names no API that is known."""
+    """The name of the API, for example `Produce`. Empty if the API is unknown."""
     version: int
     is_response: bool
     correlation_id: int | None

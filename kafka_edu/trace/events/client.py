@@ -7,7 +7,7 @@ from kafka_edu.trace.event import Kind, event
 
 class LoadState(NamedTuple):
     """The state of a load (`kafka-edu load`) at one moment: what its producers have sent and what
-    its consumers have read. Events have it as a field.
+    its consumers have read. Events have this value as a field.
 
     Every record has a number, so each acknowledged record can be found again among the records that
     were read.
@@ -157,9 +157,9 @@ class GroupOffsetSeen(NamedTuple):
     topic: str
     partition: int
     position: int
-    """The offset of the next record that the group's consumer gets; -1 if it has no consumer."""
+    """The offset of the next record that the group's consumer gets. -1 if it has no consumer."""
     committed: int
-    """The committed offset; -1 if there is none."""
+    """The committed offset. -1 if there is none."""
     end: int
     """The offset after the partition's last record."""
 

@@ -142,25 +142,25 @@ class ConsumerCommitted(NamedTuple):
 
 
 class ConsumedPartition(NamedTuple):
-    """One partition of a consumer at one moment. Events have it as a field."""
+    """One partition of a consumer at one moment. Events have this value as a field."""
 
     topic: str
     partition: int
     leader: int
-    """The leader as the consumer knows it; -1 if it knows none."""
+    """The leader as the consumer knows it. -1 if it knows none."""
     state: str
     """The fetch state, such as `Fetching` (Kafka: SubscriptionState.FetchStates)."""
     paused: bool
     position: int
-    """The offset of the next record that poll() returns; -1 if there is none yet."""
+    """The offset of the next record that poll() returns. -1 if there is none yet."""
     committed: int
-    """The last offset that this consumer committed, or read as committed; -1 if it knows none."""
+    """The last offset that this consumer committed, or read as committed. -1 if it knows none."""
     high_watermark: int
-    """The high watermark that came with the last fetch; -1 if none came yet."""
+    """The high watermark that came with the last fetch. -1 if none came yet."""
 
 
 class ConsumerDescription(NamedTuple):
-    """A consumer of ours at one moment. Events have it as a field."""
+    """A consumer of ours at one moment. Events have this value as a field."""
 
     client: str
     group: str
@@ -173,7 +173,7 @@ class ConsumerDescription(NamedTuple):
     generation: int
     assignor: str
     coordinator: int
-    """The coordinator's broker id; -1 if it is unknown."""
+    """The coordinator's broker id. -1 if it is unknown."""
     session_timeout_ms: int
     session_left_ms: int
     """In how many ms the session ends if no heartbeat is answered. -1 if there is no session."""
@@ -182,9 +182,9 @@ class ConsumerDescription(NamedTuple):
     """Whether a heartbeat was sent and has no answer yet."""
     max_poll_interval_ms: int
     polled_ms_ago: int
-    """How long ago poll() was called last, in ms; -1 if it never was."""
+    """How long ago poll() was called last, in ms. -1 if it never was."""
     auto_commit_ms: int
-    """auto.commit.interval.ms; 0 if the consumer does not commit by itself."""
+    """auto.commit.interval.ms. 0 if the consumer does not commit by itself."""
     records: int
     """How many records poll() has returned."""
     buffered: int

@@ -52,7 +52,7 @@ class RebalanceCompleted(NamedTuple):
 
 
 class MemberPartitions(NamedTuple):
-    """The partitions that one member of a group gets. Events have it as a field."""
+    """The partitions that one member of a group gets. Events have this value as a field."""
 
     member: str
     partitions: tuple[tuple[str, tuple[int, ...]], ...]
@@ -234,7 +234,7 @@ class GroupsLoaded(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
-    """The state and the members of a group at one moment. Events have it as a field."""
+    """The state and the members of a group at one moment. Events have this value as a field."""
 
     group: str
     partition: int
@@ -277,7 +277,7 @@ class GroupSnapshot(NamedTuple):
 
 
 class MemberState(NamedTuple):
-    """One member of a group at one moment. Events have it as a field."""
+    """One member of a group at one moment. Events have this value as a field."""
 
     member: str
     instance: str
@@ -297,7 +297,7 @@ class MemberState(NamedTuple):
 
 class GroupMembers(NamedTuple):
     """A group at one moment: all its members, those that the coordinator waits for, and the
-    committed offsets. Events have it as a field.
+    committed offsets. Events have this value as a field.
     """
 
     group: GroupDescription

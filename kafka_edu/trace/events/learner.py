@@ -70,7 +70,9 @@ class OrderFailed(NamedTuple):
 
 
 class LearnerCalls(NamedTuple):
-    """How often a learner's code was called, and how often it failed. Events have it as a field."""
+    """How often a learner's code was called, and how often it failed. Events have this value as a
+    field.
+    """
 
     calls: int
     failures: int

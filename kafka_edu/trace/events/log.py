@@ -8,7 +8,7 @@ from kafka_edu.trace.event import Kind, Level, event
 
 
 class SegmentState(NamedTuple):
-    """One segment of a log at one moment. Events have it as a field."""
+    """One segment of a log at one moment. Events have this value as a field."""
 
     base_offset: int
     size: int

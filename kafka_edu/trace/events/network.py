@@ -222,7 +222,7 @@ class RequestTimesSnapshot(NamedTuple):
 
 class ClientRequests(NamedTuple):
     """The produce and fetch requests of one client id that a broker has handled since its start.
-    The fetches of other brokers are not among them. Events have it as a field.
+    The fetches of other brokers are not among them. Events have this value as a field.
     """
 
     client: str

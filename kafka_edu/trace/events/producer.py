@@ -97,7 +97,7 @@ class BatchAcknowledged(NamedTuple):
     batch: int
     records: int
     base_offset: int
-    """The offset of the first record; -1 if no broker reported it."""
+    """The offset of the first record. -1 if no broker reported it."""
     took_ms: int
     """The time since the batch began, in ms."""
 
@@ -204,7 +204,7 @@ class OffsetsAddedToTransaction(NamedTuple):
 
 
 class ClientLink(NamedTuple):
-    """A client's connection to one broker at one moment. Events have it as a field."""
+    """A client's connection to one broker at one moment. Events have this value as a field."""
 
     broker_id: int
     """The broker's id. A bootstrap server has the id -1, -2 and so on."""
@@ -217,16 +217,20 @@ class ClientLink(NamedTuple):
     oldest_ms: int
     """How long the oldest request without a response has waited, in ms. 0 if none waits."""
     muted_ms: int
-    """For how many ms the client sends nothing, because the broker throttled it. 0: not muted."""
+    """For how many ms the client sends nothing, because the broker throttled it. 0 if it is not
+    muted.
+    """
 
 
 class PartitionBuffer(NamedTuple):
-    """The accumulator's batches of one partition at one moment. Events have it as a field."""
+    """The accumulator's batches of one partition at one moment. Events have this value as a
+    field.
+    """
 
     topic: str
     partition: int
     leader: int
-    """The leader as the producer knows it; -1 if it knows none."""
+    """The leader as the producer knows it. -1 if it knows none."""
     batches: int
     """The number of batches in the queue."""
     bytes: int
@@ -261,7 +265,7 @@ class PartitionBuffer(NamedTuple):
 
 
 class ProducerDescription(NamedTuple):
-    """A producer of ours at one moment. Events have it as a field."""
+    """A producer of ours at one moment. Events have this value as a field."""
 
     client: str
     acks: int
@@ -279,7 +283,7 @@ class ProducerDescription(NamedTuple):
     oldest_ms: int
     """How long the oldest batch without an outcome has existed, in ms. 0 if there is none."""
     producer_id: int
-    """The id of an idempotent producer. -1: it has none yet, or it is not idempotent."""
+    """The id of an idempotent producer. -1 if it has none yet or is not idempotent."""
     epoch: int
     acked: int
     """How many records are acknowledged. With acks=0, how many were sent."""

@@ -13,7 +13,7 @@ buckets. So the error of a median is at most 2 %.
 
 
 class ReplicaProgress(NamedTuple):
-    """A leader's knowledge of one follower's progress. Events have it as a field.
+    """A leader's knowledge of one follower's progress. Events have this value as a field.
 
     Times are monotonic ms on the leader, like the timer's clock. -1 means: not yet in this leader's
     epoch.
@@ -31,7 +31,7 @@ class ReplicaProgress(NamedTuple):
 
 class Requirement(NamedTuple):
     """One condition that an operation still waits for, in numbers (spec D3). It answers the
-    question "why is the operation still waiting?". Events have it as a field.
+    question "why is the operation still waiting?". Events have this value as a field.
 
     Example of a produce with acks=all: `subject` is `web-0`, `needs` is `high watermark`,
     `at_least` is 4, `have` is 2, and `holders` is (("broker 0", 4), ("broker 1", 4), ("broker 2",
@@ -61,7 +61,7 @@ class Requirement(NamedTuple):
 
 class PurgatoryState(NamedTuple):
     """A purgatory at one moment. `watched` is Kafka's metric PurgatorySize, and `delayed` is
-    NumDelayedOperations. Events have it as a field.
+    NumDelayedOperations. Events have this value as a field.
     """
 
     purgatory: str
@@ -79,7 +79,7 @@ class PurgatoryState(NamedTuple):
 
 
 class WaitingOperation(NamedTuple):
-    """One waiting operation, and what it waits for. Events have it as a field."""
+    """One waiting operation, and what it waits for. Events have this value as a field."""
 
     purgatory: str
     operation: int
@@ -96,8 +96,8 @@ class WaitingOperation(NamedTuple):
 
 
 class EndedBy(NamedTuple):
-    """How many operations ended because of one cause, and how long they had waited. Events have it
-    as a field.
+    """How many operations ended because of one cause, and how long they had waited. Events have
+    this value as a field.
     """
 
     cause: str
@@ -116,7 +116,9 @@ class EndedBy(NamedTuple):
 
 
 class OperationsEnded(NamedTuple):
-    """How the operations of one purgatory have ended, by cause. Events have it as a field."""
+    """How the operations of one purgatory have ended, by cause. Events have this value as a
+    field.
+    """
 
     purgatory: str
     ended: tuple[EndedBy, ...]

@@ -516,8 +516,8 @@ class ConsumerSentToFollower(NamedTuple):
 
 
 class PartitionProgress(NamedTuple):
-    """The offsets of a partition's replica on this broker at one moment. Events have it as a
-    field.
+    """The offsets of a partition's replica on this broker at one moment. Events have this value as
+    a field.
     """
 
     log_start: int

@@ -86,8 +86,8 @@ class TimerTaskCancelled(NamedTuple):
 
 
 class TimerState(NamedTuple):
-    """A timer at one moment. The difference of two samples gives a rate. Events have it as a
-    field.
+    """A timer at one moment. The difference of two samples gives a rate. Events have this value as
+    a field.
     """
 
     timer: str
@@ -105,7 +105,7 @@ class TimerState(NamedTuple):
 
 
 class WheelState(NamedTuple):
-    """One wheel of a timer at one moment. Events have it as a field.
+    """One wheel of a timer at one moment. Events have this value as a field.
 
     The bucket in slot s is due at (c + (s - c) % wheel_size) * tick_ms, where c = current_time_ms
     // tick_ms.

@@ -11,8 +11,8 @@ BY_ANOTHER: Final = "InitProducerId of another"
 
 
 class UnstableTransaction(NamedTuple):
-    """A transaction that holds back the last stable offset of a partition's log. Events have it as
-    a field.
+    """A transaction that holds back the last stable offset of a partition's log. Events have this
+    value as a field.
     """
 
     producer_id: int
