@@ -668,6 +668,12 @@ class DashboardApp(App[None]):
             "slow motion: on or off", self.action_motion, "one record on its way (key m)"
         )
         yield PaletteCommand("time: faster", partial(self.action_speed, 1), "key +; - is slower")
+        if self.model.moment():
+            yield PaletteCommand(
+                "time: go on here, without my later acts",
+                self.run_without_later_acts,
+                "another future of the simulated run",
+            )
         yield PaletteCommand(
             "time: back by 5 s", partial(self.action_wind, -5000), "key <; > goes on"
         )
@@ -759,6 +765,20 @@ class DashboardApp(App[None]):
             self._after(partial(self.player.show, int(found)))
         elif by > 0:
             self._after(self.player.to_now)
+
+    async def action_show_moment(self, at_us: int) -> None:
+        """Show a past moment of the simulated run. The run itself is paused, and stays where it
+        is.
+        """
+        if self.model.simulation is not None and self.model.simulation.state == "running":
+            self._to_stage("sim-pause")
+        self._after(partial(self.player.show, at_us))
+
+    def run_without_later_acts(self) -> None:
+        """Let the simulated run go on from the past moment that is shown, without what was done by
+        hand after it.
+        """
+        self._to_stage("sim-back", {**self.model.moment(), "plays": 1, "forgets": 1})
 
     def _stage_us(self) -> int:
         """Return the present virtual time of the simulated run, in µs."""

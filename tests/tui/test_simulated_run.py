@@ -60,6 +60,18 @@ async def drive(app: DashboardApp, dashboard: LiveApp) -> None:
     await dashboard.press("space")
     await dashboard.shows("▶ sim", "every replica in sync")
 
+    await dashboard.press("9", "home", "down", "J")
+    await dashboard.shows("behind · space: go on here · z: now")
+    there_us = app.model.cluster.glow.now_us
+    await dashboard.press("space")
+    await dashboard.shows("▶ sim", "future 2")
+    assert now().turns == 2, "executed again, with the acts that were made by hand"
+    await until(lambda: app.model.cluster.glow.now_us > there_us, "its future")
+
+    app.player.breakpoints.toggle("a process ends")
+    await dashboard.shows("stopped: a process ends · sup: broker 1 killed")
+    await until(lambda: now().state == "paused", "that the run stands still too")
+
 
 def test_a_learner_pauses_steps_goes_back_and_makes_another_future(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

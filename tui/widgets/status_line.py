@@ -30,6 +30,11 @@ def left_out_words(left_out: Mapping[str, int]) -> str:
     return f"left out {', '.join(words)}"
 
 
+def _run_clock(run: SimulationSampled, at_us: int) -> str:
+    """Return the time of a simulated run at this virtual time, which counts from its start."""
+    return f"{max(at_us - run.run_us, 0) / 1e6:.3f} s" if run.run_us else "starting"
+
+
 class StatusLine(Drawn, can_focus=True):
     """Two lines: first the verdict; then cluster, up time, controller and ZooKeeper.
 
@@ -49,7 +54,7 @@ class StatusLine(Drawn, can_focus=True):
     def _simulated(self, run: SimulationSampled) -> Text:
         """Return the clock of a simulated run, its speed, and how far a step goes."""
         colours = self.palette
-        clock = f"{max(run.at_us - run.run_us, 0) / 1e6:.3f} s" if run.run_us else "starting"
+        clock = _run_clock(run, run.at_us)
         if run.state == "replaying":
             return ink(f" ↻ {run.note or 'executed again'} ", f"bold reverse {colours.warning}")
         if run.state == "running":
@@ -66,7 +71,12 @@ class StatusLine(Drawn, can_focus=True):
         if pause is not None and replay is None:
             sign = f"▶ ×{pause.speed:g}" if pause.speed else "‖"
             lost = f", {pause.not_held:,} not held" if pause.not_held else ""
-            words = f"{sign} {duration(pause.behind_us / 1000)} behind{lost}"
+            words = f"{duration(pause.behind_us / 1000)} behind{lost}"
+            run = self.model.simulation
+            if run is not None and self.size.width >= 100:
+                at_us = self.model.cluster.glow.now_us
+                words = f"sim {_run_clock(run, at_us)} · {words} · space: go on here"
+            words = f"{sign} {words}"
             return ink(f" {words} · z: now " if self.size.width >= 100 else f" {words} ",
                        f"bold reverse {colours.warning}")  # fmt: skip
         if self._is_late:

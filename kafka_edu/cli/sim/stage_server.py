@@ -160,7 +160,7 @@ class StageServer:
     def keep(self, future: int, text: str) -> str:
         path = self._folder.path / f"future-{future}.sim"
         path.write_text(text, encoding="utf-8")
-        return str(path)
+        return path.name
 
 
 def main(folder: str, file: str, seed: str = "") -> None:

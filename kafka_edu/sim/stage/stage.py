@@ -377,10 +377,8 @@ class Stage:
         at_us = command.values.get("at_us")
         if isinstance(at_us, int) and at_us < self.at_us:
             self._refuse_beyond(at_us)
-            there = command._replace(
-                values={name: one for name, one in command.values.items() if name != "at_us"}
-            )
-            raise _GoBack(at_us, there)
+            there = {name: one for name, one in command.values.items() if name != "at_us"}
+            raise _GoBack(at_us, command._replace(values={**there, "forks": True}))
         self._refuse_at_end()
 
         def done(possible: bool) -> None:
@@ -393,7 +391,7 @@ class Stage:
                 command.answer(False, f"{act}: not possible now, so nothing was done")
 
         act = self._run.act_by_hand(ActByHand(act, done))
-        if self._log.repeats:
+        if self._log.repeats or command.values.get("forks"):
             self._fork()
         self._acting = True
 

@@ -66,6 +66,17 @@ def test_an_act_in_the_past_begins_another_future_and_its_file_plays_it_again() 
     assert again.digest != play(SHORT, 3).digest
 
 
+def test_an_act_one_moment_back_is_another_future_even_if_nothing_had_happened_since() -> None:
+    host = ScriptedHost(SHORT, 3)
+    said = host.play(PAUSE, *[("sim-unit", {})] * 3, STEP, STEP)
+    here_us = said[-2].at_us
+    host = ScriptedHost(SHORT, 3)
+    back = ("kill", {"broker": 1, "at_us": here_us - 1_000})
+    said = host.play(PAUSE, *[("sim-unit", {})] * 3, STEP, STEP, back)
+    assert "future 2" in said[-2].text
+    assert sorted(host.kept) == [1, 2]
+
+
 def test_history_repeats_itself_with_the_acts_made_by_hand_or_without_them() -> None:
     pause, back = ("pause", {"broker": 1}), {"at_us": 100_000}
     host = ScriptedHost(SHORT, 3)
