@@ -29,6 +29,7 @@ from kafka_edu.instruments.backlog import BEHIND_US, HOLD_BACK_US
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
+from kafka_edu.instruments.stage_feed import StageFeed
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.act_table import ACTS, Parameter
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
@@ -195,6 +196,7 @@ class DashboardApp(App[None]):
         Binding("greater_than_sign", "wind(5000)", "wind on", show=False),
         Binding("less_than_sign", "wind(-5000)", "wind back", show=False),
         Binding("z", "now", "to now"),
+        Binding("u", "unit", "unit of steps"),
         Binding("m", "motion", "slow"),
         Binding("b", "breakpoints", "stops"),
         Binding("g", "glossary", "中文", show=False),
@@ -240,7 +242,9 @@ class DashboardApp(App[None]):
         self.player = Player(self.model, replay)
         self._folder = folder
         self._level = Level.STATE
-        self._load = LoadProcess(folder.name) if folder is not None else None
+        self._simulation = feed if isinstance(feed, StageFeed) else None
+        self._said_of_stage = ""
+        self._load = LoadProcess(folder.name) if folder is not None and feed is None else None
         self._recorder = Recorder(record, name) if record is not None else None
         self._said_failure = False
         self._feed = feed or (
@@ -380,9 +384,13 @@ class DashboardApp(App[None]):
         began, worked_s = now_us(), time.thread_time()
         taken = 0
         while True:
+            if self._simulation is not None and self._simulation.went_back():
+                self.player.cut_after(self._simulation.now_us())
             envelopes = feed.drain(now, SLICE)
             taken += len(envelopes)
-            self.player.take(envelopes, now)
+            self.player.take(
+                envelopes, self._simulation.now_us() if self._simulation is not None else now
+            )
             more = len(envelopes) == SLICE
             if not more or not self._may_take_more(now_us() - began, worked_s):
                 break
@@ -391,6 +399,29 @@ class DashboardApp(App[None]):
         self.model.late_us = feed.late_us()
         self._note_left_out(feed.left_out)
         self._look_at_recording()
+        if self._simulation is not None:
+            self._look_at_stage(self._simulation)
+
+    def _look_at_stage(self, stage: StageFeed) -> None:
+        """Take over the state of the simulated run. Notify the user once of what it says."""
+        before, now = self.model.simulation, stage.simulation
+        self.model.simulation = now
+        said = stage.failed
+        if not said and now is not None and now.state != "replaying":
+            said = now.note
+        if said != self._said_of_stage:
+            self._said_of_stage = said
+            if said:
+                self.notify(
+                    said,
+                    title="the simulation",
+                    severity="error" if stage.failed else "information",
+                    timeout=10,
+                )
+        if self.player.hit is not None and now is not None and now.state == "running":
+            self._to_stage("sim-pause")
+        if (before is None) != (now is None):
+            self.refresh_bindings()
 
     def _may_take_more(self, took_us: int, worked_s: float) -> bool:
         """Return whether to take more events before keys are handled.
@@ -446,11 +477,16 @@ class DashboardApp(App[None]):
         A recording needs all gauges.
         """
         screen = self.shown_screen()
-        if isinstance(self._feed, TraceFeed) and self._recorder is None and screen is not None:
+        feed = self._feed
+        if (
+            isinstance(feed, TraceFeed | StageFeed)
+            and self._recorder is None
+            and screen is not None
+        ):
             declaration = None if self.model.motion.on else screen.declaration
             if declaration is not self._looked_at:
                 self._looked_at = declaration
-                self._feed.look_at(None if declaration is None else declaration.gauges())
+                feed.look_at(None if declaration is None else declaration.gauges())
 
     def _look_at_load(self) -> None:
         """Notify the user why the load has ended, if it failed."""
@@ -501,7 +537,9 @@ class DashboardApp(App[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide the keys that have no effect now."""
         if action == "speed":
-            return self.player.replay is not None
+            return self.player.replay is not None or self._simulation is not None
+        if action == "unit":
+            return self._simulation is not None
         if action == "now":
             late = self._feed is not None and self.model.late_us > BEHIND_US
             return self.player.paused or late
@@ -630,6 +668,12 @@ class DashboardApp(App[None]):
             "slow motion: on or off", self.action_motion, "one record on its way (key m)"
         )
         yield PaletteCommand("time: faster", partial(self.action_speed, 1), "key +; - is slower")
+        if self.model.moment():
+            yield PaletteCommand(
+                "time: go on here, without my later acts",
+                self.run_without_later_acts,
+                "another future of the simulated run",
+            )
         yield PaletteCommand(
             "time: back by 5 s", partial(self.action_wind, -5000), "key <; > goes on"
         )
@@ -684,8 +728,71 @@ class DashboardApp(App[None]):
                 screen.redraw()
 
     def action_play(self) -> None:
-        """Play or pause. A live cluster continues. Only the view stands still."""
-        self._after(self.player.toggle)
+        """Play or pause. A live cluster continues. Only the view stands still.
+
+        A simulated run itself is paused. From a past moment it goes on there.
+        """
+        if self._simulation is None:
+            self._after(self.player.toggle)
+        elif moment := self.model.moment():
+            self._to_stage("sim-back", {**moment, "plays": 1})
+        else:
+            state = self.model.simulation.state if self.model.simulation is not None else ""
+            self._to_stage("sim-pause" if state == "running" else "sim-run")
+
+    def _to_stage(self, command: str, values: Mapping[str, int] | None = None) -> None:
+        """Send a command to the simulated run. The line above the footer shows a refusal."""
+        screen = self.shown_screen()
+        if screen is not None:
+            self.run_worker(screen.acts.ask_simulation(command, values), group="stage")
+
+    async def _step_stage(self, by: int) -> None:
+        """Show the next or the last moment that is recorded. At the present, let the simulated run
+        go on by a step.
+        """
+        screen = self.shown_screen()
+        if screen is None:
+            return
+        ask = screen.acts.ask_simulation
+        if self.model.simulation is not None and self.model.simulation.state == "running":
+            await ask("sim-pause")
+        if by > 0 and not self.player.paused:
+            await ask("sim-step")
+            return
+        from_us = self.model.cluster.glow.now_us
+        found = await ask("sim-find", {"from_us": from_us, "by": by})
+        if found is not None and int(found) < self._stage_us():
+            self._after(partial(self.player.show, int(found)))
+        elif by > 0:
+            self._after(self.player.to_now)
+
+    async def action_show_moment(self, at_us: int) -> None:
+        """Show a past moment of the simulated run. The run itself is paused, and stays where it
+        is.
+        """
+        if self.model.simulation is not None and self.model.simulation.state == "running":
+            self._to_stage("sim-pause")
+        self._after(partial(self.player.show, at_us))
+
+    def run_without_later_acts(self) -> None:
+        """Let the simulated run go on from the past moment that is shown, without what was done by
+        hand after it.
+        """
+        self._to_stage("sim-back", {**self.model.moment(), "plays": 1, "forgets": 1})
+
+    def _stage_us(self) -> int:
+        """Return the present virtual time of the simulated run, in µs."""
+        return self.model.simulation.at_us if self.model.simulation is not None else 0
+
+    def action_unit(self) -> None:
+        """Choose how far a step of the simulated run goes: event, request, timer or millisecond."""
+        self.run_worker(self._change_stage("sim-unit"), group="stage")
+
+    async def _change_stage(self, command: str) -> None:
+        """Send a command to the simulated run, and show its result."""
+        screen = self.shown_screen()
+        if screen is not None and (said := await screen.acts.ask_simulation(command)) is not None:
+            screen.acts.confirm(said)
 
     def action_now(self) -> None:
         """Show the live cluster as it is now, even if events are late."""
@@ -695,21 +802,32 @@ class DashboardApp(App[None]):
         self._after(self.player.to_now)
 
     def action_step(self, by: int) -> None:
-        self._move(self._step, by)
+        if self._simulation is not None:
+            self.run_worker(self._step_stage(by), group="steps", exclusive=True)
+        else:
+            self._move(self._step, by)
 
     def _step(self, by: int) -> None:
         for _ in range(min(abs(by), MOST_STEPS)):
             self.player.step(1 if by > 0 else -1)
 
     def action_speed(self, by: int) -> None:
+        if self._simulation is not None:
+            command = "sim-faster" if by > 0 else "sim-slower"
+            self.run_worker(self._change_stage(command), group="stage")
+            return
         self._after(lambda: self.player.faster(by))
 
     def action_wind(self, by_ms: int) -> None:
+        if self.model.simulation is not None and self.model.simulation.state == "running":
+            self._to_stage("sim-pause")
         self._move(self._wind, by_ms)
 
     def _wind(self, by_ms: int) -> None:
         self.player.wind(by_ms)
         if self._reads_rings:  # the key repeats faster than the processes answer
+            return
+        if self._simulation is not None:
             return
         if by_ms < 0 and self.player.at_the_beginning and self._folder is not None:
             self._reads_rings = self.model.reads_rings = True
@@ -752,7 +870,7 @@ class DashboardApp(App[None]):
         self._listen()
 
     def _listen(self) -> None:
-        if isinstance(self._feed, TraceFeed):
+        if isinstance(self._feed, TraceFeed | StageFeed):
             self._feed.listen_at(Level.ALL if self.model.motion.on else self._level)
 
     def action_breakpoints(self) -> None:
@@ -828,15 +946,16 @@ async def live_picture(
     size: tuple[int, int],
     light: bool,
     time: Time | None = None,
+    link_timeout_s: float = LINK_TIMEOUT_S,
 ) -> str:
     """Watch the app's live cluster, then return the dashboard as an SVG, without a terminal.
 
     The picture is drawn `watch_s` seconds after each process has sent its first events, or
-    `LINK_TIMEOUT_S` later if one never does.
+    `link_timeout_s` later if one never does.
     """
     clock = time or SystemTime()
     async with app.run_test(size=size) as pilot:
-        await _until(app.is_complete, clock, LINK_TIMEOUT_S)
+        await _until(app.is_complete, clock, link_timeout_s)
         await clock.sleep(watch_s * 1000)
         app.tick()
         return await _draw(app, pilot, screen, light)

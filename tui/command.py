@@ -14,6 +14,8 @@ from kafka_edu.common.python_process import DEFAULT_CLUSTER
 if TYPE_CHECKING:
     from .report import AppReport
 
+#: How many seconds a picture of a simulated run waits for its cluster to be up.
+SIMULATION_TIMEOUT_S: Final = 60.0
 #: How many seconds to watch a live cluster before its picture is drawn. They count from the first
 #: events of its processes.
 LIVE_PICTURE_AFTER_S: Final = 1.0
@@ -53,6 +55,20 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Play a recording instead; several are merged. .gz is understood.",
+)
+@click.option(
+    "--sim",
+    "scenario",
+    metavar="FILE",
+    help=(
+        "Simulate a cluster instead: FILE is a scenario (docs/simulator.md), or the name of a"
+        " scenario that comes with the program, such as replication."
+    ),
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="With --sim: the seed. Without it, the file's own, or 1.",
 )
 @click.option(
     "--record",
@@ -129,6 +145,8 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
 def dashboard(
     cluster: str,
     replay_files: tuple[Path, ...],
+    scenario: str | None,
+    seed: int | None,
     record_file: Path | None,
     report_file: Path | None,
     capture_files: tuple[Path, ...],
@@ -202,6 +220,11 @@ def dashboard(
         return
     if svg_file is None:
         _require_terminal()
+    if scenario is not None:
+        if record_file is not None or report_file is not None:
+            raise click.UsageError("--record and --report are for real clusters, without --sim")
+        _simulate(scenario, seed, screen, svg_file, at_s, size, light, ascii_only)
+        return
     folder = cluster_folder(cluster)
     try:
         report = AppReport(report_file, time.monotonic()) if report_file is not None else None
@@ -234,6 +257,54 @@ def dashboard(
         app.close_recording(partial(click.echo, err=True))
     if svg_file is None and app.recording_failure:
         raise click.ClickException(app.recording_failure)
+
+
+def _simulate(
+    scenario: str,
+    seed: int | None,
+    screen: str,
+    svg_file: Path | None,
+    at_s: float | None,
+    size: tuple[int, int],
+    light: bool,
+    ascii_only: bool,
+) -> None:
+    """Start a simulated run, and watch it until the dashboard ends."""
+    from .app import DashboardApp, live_picture
+    from .ascii import terminal_is_ascii
+    from .collector import settle_collector
+    from .simulation import Simulation
+
+    try:
+        simulation = Simulation(scenario, seed)
+    except OSError as error:
+        raise click.ClickException(f"the simulation cannot be started: {error}") from error
+    app = DashboardApp(
+        Path(scenario).stem,
+        simulation.folder,
+        screen=screen,
+        ascii_only=ascii_only or (svg_file is None and terminal_is_ascii()),
+        light=light and svg_file is None,
+        feed=simulation.feed,
+    )
+    try:
+        if svg_file is not None:
+            watch_s = LIVE_PICTURE_AFTER_S if at_s is None else at_s
+            drawing = live_picture(
+                app, watch_s, screen, size, light, link_timeout_s=SIMULATION_TIMEOUT_S
+            )
+            svg = asyncio.run(drawing)
+        else:
+            settle_collector()
+            app.run()
+    finally:
+        kept = simulation.end()
+    if simulation.feed.failed and simulation.feed.simulation is None:
+        raise click.ClickException(simulation.feed.failed)
+    if svg_file is not None:
+        _write(svg_file, svg)
+    if kept:
+        click.echo(f"the futures of this run: {', '.join(map(str, kept))}")
 
 
 def _require_terminal() -> None:

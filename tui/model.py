@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.words import joined
 from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.simulation import SimulationSampled
 
 from .view_model.client_view import ClientsView
 from .view_model.cluster_view import ClusterView
@@ -35,7 +36,18 @@ from .view_model.zookeeper_view import ZookeeperView
 NEVER: Final = -1
 """The age of values that were never sampled."""
 _NO_STATE: Final = frozenset(
-    {"name", "pause", "late_us", "flooded", "left_out", "reads_rings", "motion", "wire", "_routes"}
+    {
+        "name",
+        "pause",
+        "late_us",
+        "flooded",
+        "left_out",
+        "reads_rings",
+        "motion",
+        "wire",
+        "simulation",
+        "_routes",
+    }
 )
 
 
@@ -73,6 +85,8 @@ class Model:
 
         Set by the app; not part of the saved state.
         """
+        self.simulation: SimulationSampled | None = None
+        """The present state of a simulated run, or None for a real cluster. Set by the app."""
         self.reads_rings = False
         """Whether the past is being read from the processes' rings. Set by the app."""
         self.motion = MotionView()
@@ -80,6 +94,14 @@ class Model:
         self.wire = WireView()
         """The captured frames. They come from files and not from events, so a reset keeps them."""
         self.reset()
+
+    def moment(self) -> dict[str, int]:
+        """Return the past moment of a simulated run that is shown, as a value of an act: the act
+        then takes place there. Empty at the present, and for a real cluster.
+        """
+        if self.simulation is None or self.pause is None:
+            return {}
+        return {"at_us": self.cluster.glow.now_us}
 
     def unknown(self) -> str:
         """Return the reason why an empty list may be wrong, or "" if the list is right."""

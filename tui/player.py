@@ -17,6 +17,7 @@ from kafka_edu.instruments.event_sizes import EventSizes
 from kafka_edu.instruments.recording import thinned
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
+from kafka_edu.trace.events.simulation import SimulationSampled
 from kafka_edu.trace.reader import History
 
 from .model import Model, Pause
@@ -162,6 +163,11 @@ class Keyframes:
         self.near = deque(f for f in self.near if f.index >= 0)
         if len(self.frames) < self._most_frames // 2:
             self._every_us, self._every_events = KEYFRAME_EVERY_US, KEYFRAME_EVERY_EVENTS
+
+    def drop_after(self, index: int) -> None:
+        """Drop the keyframes after this index, because the events there are void."""
+        self.frames = [frame for frame in self.frames if frame.index <= index]
+        self.near = deque(frame for frame in self.near if frame.index <= index)
 
     def drop_without_brokers(self, index: int) -> None:
         """Drop the keyframes at this index that contain no broker. Earlier events were added before
@@ -328,6 +334,36 @@ class Player:
             self._go_to(self.replay.begin_us + at_ms * 1000)
             self._tell()
 
+    def show(self, at_us: int) -> None:
+        """Show a moment of the past of a live cluster, by its time in µs."""
+        if self.replay is None:
+            self._pause(None)
+        if self.replay is not None:
+            self.hit = None
+            self.replay.playing = False
+            self._go_to(at_us)
+            self._tell()
+
+    def cut_after(self, at_us: int) -> None:
+        """Forget all events after a time (µs): a simulated run has gone back to it.
+
+        The view then shows this moment, which is the present. O(kept events).
+        """
+        self.show(at_us)
+        begin_us = self.tape[0].mono_us if self.tape else 0
+        end = self.replay.index if self.replay is not None and at_us >= begin_us else 0
+        if end == 0:
+            self.model.reset()
+        del self.tape[end:]
+        self._tape_bytes = sum(map(self._sizes.of, self.tape))
+        self._keyframes.drop_after(end)
+        self._keeps = thinned(GAUGES_EVERY_US)
+        facts = [e for e in self.tape if e.name in EVENT_TYPES]
+        self.model.ticker.history = History(facts[-4 * KEPT_FACTS :])
+        self._head, self.replay, self.hit, self._not_held = self.model, None, None, 0
+        self._now_us = at_us
+        self._tell()
+
     def faster(self, by: int) -> None:
         """Change the speed by one step: up if `by` is positive, else down."""
         if self.replay is not None:
@@ -398,8 +434,10 @@ class Player:
         self.hit = hit
 
     def _hold(self, envelope: Envelope) -> None:
-        """Put an event on the tape. Of each kind of sample, only two per second are kept."""
-        if not self._keeps(envelope):
+        """Put an event on the tape. Of each kind of sample, only two per second are kept. But each
+        moment of a simulated run is kept.
+        """
+        if not (isinstance(envelope.event, SimulationSampled) or self._keeps(envelope)):
             return
         if self.paused and self._tape_is_full:
             self._not_held += 1  # the reader looks at the tape, so the newest event has no room

@@ -102,6 +102,11 @@ class SimLoop(asyncio.BaseEventLoop):
         self._sequence = 0
         self._running = False
         self._closed = False
+        self.gate: Callable[[int], None] | None = None
+        """A function that is called before each callback, and before the clock moves without one.
+        It gets the virtual time in ns to which the clock is about to go. It may wait in real time,
+        so that people can watch. It runs outside all simulated processes.
+        """
         self.errors: list[dict[str, Any]] = []
         """The exceptions that no code caught, in asyncio's form. If there are any, the simulation
         has failed.
@@ -212,14 +217,19 @@ class SimLoop(asyncio.BaseEventLoop):
         self._ready.extend(process.deferred)
         process.deferred.clear()
 
-    def step(self) -> bool:
+    def step(self, until_ns: int | None = None) -> bool:
         """Run the next callback. Move the clock first if no callback is ready. Return False if no
-        callback is left.
+        callback is left, or none that is due by `until_ns`.
         """
+        if self.gate is not None and (next_ns := self.next_event_ns()) is not None:
+            self.gate(next_ns)
         while self._ready or self._timers:
             if self._ready:
                 handle = self._ready.popleft()
             else:
+                # The first timers may belong to a paused process. The next one may be due later.
+                if until_ns is not None and self._timers[0][0] > until_ns:
+                    return False
                 when_ns, _, handle = heapq.heappop(self._timers)
                 if handle.is_cancelled:
                     continue
@@ -272,13 +282,15 @@ class SimLoop(asyncio.BaseEventLoop):
         steps = 0
         instant_ns = self._now_ns
         while (next_ns := self.next_event_ns()) is not None and next_ns <= end_ns:
-            self.step()
+            self.step(end_ns)
             steps = steps + 1 if self._now_ns == instant_ns else 0
             instant_ns = self._now_ns
             if steps > MAX_STEPS_AT_ONE_INSTANT:
                 raise SimulationStalledError(
                     f"{steps} callbacks at {self._now_ns} ns: something waits by spinning"
                 )
+        if self.gate is not None:
+            self.gate(end_ns)
         self._now_ns = end_ns
 
     def run_until_complete(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from typing import Final, get_type_hints
 
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Source
 
 UNCHANGED_TICKS: Final = 5
 UNSEEN_TICKS: Final = 10
@@ -59,12 +59,17 @@ class GaugeChoice:
     def __init__(self) -> None:
         self._often: frozenset[str] | None = None
         self._ticks = 0
-        self._sent: dict[Thing, Event] = {}
+        self._sent: dict[tuple[Source, Thing], Event] = {}
         """The last sample that was sent of each thing, for things that were sampled in the last
         half second.
         """
-        self._unseen: dict[Thing, Envelope] = {}
+        self._unseen: dict[tuple[Source, Thing], Envelope] = {}
         """The newest sample of each thing at which the subscriber does not look."""
+
+    def forget(self) -> None:
+        """Forget all samples up to now. The next sample of each thing is sent."""
+        self._ticks = 0
+        self._unseen = {}
 
     def look_at(self, names: Collection[str] | None) -> None:
         """Set the gauges at which the subscriber looks, by the names of their types. None means all
@@ -83,7 +88,7 @@ class GaugeChoice:
         chosen = []
         for sample in samples:
             event = sample.event
-            thing = thing_of_event(event)
+            thing = sample.source, thing_of_event(event)
             if often is not None and sample.name not in often:
                 unseen[thing] = sample
             elif sent.get(thing) != event:

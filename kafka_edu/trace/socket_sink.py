@@ -205,6 +205,17 @@ class Subscriber:
             lines, self._lines = self._lines, []
             self._wire.send([b"".join(lines)])
 
+    @property
+    def unsent(self) -> int:
+        """The number of bytes that wait in the connection."""
+        return self._wire.unsent
+
+    def send_snapshot(self, tracer: Tracer) -> None:
+        """Send the gathered lines, and a snapshot of the present after them."""
+        self._choice.forget()
+        self._lines.extend(snapshot_lines(tracer))
+        self.flush()
+
     def tick(self, tracer: Tracer, gauges: "_Gauges") -> None:
         """Send the gathered lines and the gauges. If the subscriber still reads the past, send more
         of it. If events were dropped, wait until everything was sent, and then send a Gap and a new
@@ -495,6 +506,26 @@ class EventServer:
                 self._tracer.sink_failed(subscriber, error)
                 subscriber.close()  # a subscriber that still reads the past is not a sink
 
+    @property
+    def watched(self) -> bool:
+        """Whether somebody is subscribed."""
+        return bool(self._subscribers)
+
+    @property
+    def unsent(self) -> int:
+        """The number of bytes that wait for the slowest subscriber."""
+        return max((subscriber.unsent for subscriber in self._subscribers), default=0)
+
+    def flush(self) -> None:
+        """Send the gathered events to each subscriber now."""
+        for subscriber in self._subscribers:
+            subscriber.flush()
+
+    def send_snapshots(self) -> None:
+        """Send a snapshot to each subscriber now, because what it knows is void."""
+        for subscriber in tuple(self._subscribers):
+            subscriber.send_snapshot(self._tracer)
+
     def _now_us(self) -> int:
         return self._tracer.time.nanoseconds() // 1000
 
@@ -502,7 +533,6 @@ class EventServer:
         """Send the gathered events, such as the last events of a broker that stops, and stop
         listening.
         """
-        for subscriber in self._subscribers:
-            subscriber.flush()
+        self.flush()
         if self._listener is not None:
             self._listener.close()

@@ -124,15 +124,23 @@ class ActLine(Widget):
         self._words = ink(f"… {chosen.title}", f"bold {palette_of(self).warning}")
         self._show()
         try:
-            message = await asyncio.to_thread(self._ask_supervisor, chosen)
+            message = await asyncio.to_thread(self._ask_supervisor, name, values)
         except (NoSupervisorError, ActionRefusedError) as error:
             self.refuse(str(error))
             return False
         self.confirm(message)
         return True
 
-    def _ask_supervisor(self, chosen: _Chosen) -> str:
+    async def ask_simulation(self, command: str, values: Values | None = None) -> str | None:
+        """Send a command to a simulated run. Return its result, or None if it was refused."""
+        try:
+            return await asyncio.to_thread(self._ask_supervisor, command, values or {})
+        except (NoSupervisorError, ActionRefusedError) as error:
+            self.refuse(str(error))
+            return None
+
+    def _ask_supervisor(self, name: str, values: Values) -> str:
         if self._folder is None:
             raise ActionRefusedError("this is a recording: nothing can be done to it")
         with ActionClient(ActionAddress.read(self._folder.action_address)) as client:
-            return str(client.ask(chosen.act.name, **chosen.values).get("message", ""))
+            return str(client.ask(name, **{**self.model.moment(), **values}).get("message", ""))

@@ -24,7 +24,10 @@ class TimelineScreen(DashboardScreen):
     )
     default_subject = TICKER
     has_strip = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "everything", "every fact / the news")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "everything", "every fact / the news"),
+        Binding("J", "moment", "go to its moment"),
+    ]
 
     def body(self) -> ComposeResult:
         """Yield the widget, and keep a reference: a tick may come while the screen closes."""
@@ -38,6 +41,19 @@ class TimelineScreen(DashboardScreen):
     def action_broker(self, by: int) -> None:
         """Go to the next line in the lane to the left or right."""
         self._lines.to_lane(by)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide the key that goes to a moment, unless the cluster is simulated."""
+        if action == "moment":
+            return self.model.simulation is not None
+        return super().check_action(action, parameters)
+
+    async def action_moment(self) -> None:
+        """Show the cluster as it was at the fact under the cursor."""
+        lines = self._lines.facts.lines
+        if self._lines.cursor < len(lines):
+            at_us = lines[self._lines.cursor].envelope.mono_us
+            await self.run_action(f"app.show_moment({at_us})")
 
     def action_everything(self) -> None:
         """Switch between all facts and the important ones only."""

@@ -9,6 +9,7 @@ from rich.text import Text
 from kafka_edu.common.words import plural
 from kafka_edu.instruments.backlog import FACTS, HOPS
 from kafka_edu.instruments.replay import Replay
+from kafka_edu.trace.events.simulation import SimulationSampled
 
 from ..model import Model
 from ..reader import reader_of
@@ -29,6 +30,11 @@ def left_out_words(left_out: Mapping[str, int]) -> str:
     return f"left out {', '.join(words)}"
 
 
+def _run_clock(run: SimulationSampled, at_us: int) -> str:
+    """Return the time of a simulated run at this virtual time, which counts from its start."""
+    return f"{max(at_us - run.run_us, 0) / 1e6:.3f} s" if run.run_us else "starting"
+
+
 class StatusLine(Drawn, can_focus=True):
     """Two lines: first the verdict; then cluster, up time, controller and ZooKeeper.
 
@@ -45,12 +51,32 @@ class StatusLine(Drawn, can_focus=True):
     def _is_late(self) -> bool:
         return self._replay is None and self.model.late_us > LATE_US
 
+    def _simulated(self, run: SimulationSampled) -> Text:
+        """Return the clock of a simulated run, its speed, and how far a step goes."""
+        colours = self.palette
+        clock = _run_clock(run, run.at_us)
+        if run.state == "replaying":
+            return ink(f" ↻ {run.note or 'executed again'} ", f"bold reverse {colours.warning}")
+        if run.state == "running":
+            speed = f"×{run.speed_percent / 100:g}" if run.speed_percent else "×max"
+            return ink(f"▶ sim {clock} {speed}", f"bold {colours.ok}")
+        sign = "■ end of" if run.state == "ended" else "‖"
+        unit = "" if run.state == "ended" else f" · step: {run.unit}"
+        return ink(f" {sign} sim {clock}{unit} ", f"bold reverse {colours.warning}")
+
     def _mode(self) -> Text:
         replay, colours, pause = self._replay, self.palette, self.model.pause
+        if pause is None and self.model.simulation is not None:
+            return self._simulated(self.model.simulation)
         if pause is not None and replay is None:
             sign = f"▶ ×{pause.speed:g}" if pause.speed else "‖"
             lost = f", {pause.not_held:,} not held" if pause.not_held else ""
-            words = f"{sign} {duration(pause.behind_us / 1000)} behind{lost}"
+            words = f"{duration(pause.behind_us / 1000)} behind{lost}"
+            run = self.model.simulation
+            if run is not None and self.size.width >= 100:
+                at_us = self.model.cluster.glow.now_us
+                words = f"sim {_run_clock(run, at_us)} · {words} · space: go on here"
+            words = f"{sign} {words}"
             return ink(f" {words} · z: now " if self.size.width >= 100 else f" {words} ",
                        f"bold reverse {colours.warning}")  # fmt: skip
         if self._is_late:
@@ -92,6 +118,8 @@ class StatusLine(Drawn, can_focus=True):
         first.append(" " * max(width - first.cell_len - mode.cell_len, 1))
         first.append_text(mode)
         parts = [Text.assemble("cluster ", (view.name or "?", "bold"))]
+        if self.model.simulation is not None:
+            parts.append(Text(f"future {self.model.simulation.future}"))
         if self.model.left_out:
             parts.append(ink(left_out_words(self.model.left_out), f"bold {colours.warning}"))
         if view.up_ms is not None:

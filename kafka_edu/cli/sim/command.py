@@ -9,7 +9,6 @@ import platform
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -18,18 +17,19 @@ from rich.console import Console
 
 from kafka_edu.cli.demo_frame import json_option
 from kafka_edu.cli.report import Report
+from kafka_edu.cli.sim.compare_command import compare
+from kafka_edu.cli.sim.scenario_files import SHIPPED, load, seed_of, seed_option
 from kafka_edu.cli.soak.progress import Progress
 from kafka_edu.common.python_process import command_line
 from kafka_edu.sim.planted_faults import PLANTED, planted
 from kafka_edu.sim.result_file import ResultFile, ResultFileError
 from kafka_edu.sim.scenario.explore import Tried, rules_broken, tried_of, try_seeds, what_of
-from kafka_edu.sim.scenario.language import Scenario, ScenarioError, parse, read
+from kafka_edu.sim.scenario.language import Scenario
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
 from kafka_edu.sim.scenario.shrink import Shrinker, Shrunk
 from kafka_edu.sim.transcript import narrate
 from kafka_edu.trace.event import Envelope
 
-SHIPPED: Final = ("replication", "controller", "groups", "transactions", "cleaner")
 MOST_STORY_LINES: Final = 20
 """The maximum number of lines in a shrunk file that tell what happened."""
 MOST_SHOWN: Final = 10
@@ -40,33 +40,11 @@ _plant_option: Final = click.option(
     default="",
     help="Plant a known bug for this run: `sim plants` lists them.",
 )
-_seed_option: Final = click.option(
-    "--seed", type=click.IntRange(0), help="The seed. Without it, the file's own, or 1."
-)
-
-
-def load(name: str) -> Scenario:
-    """Return the scenario in a file, or a scenario of kafka-edu by its name. Raises
-    ClickException.
-    """
-    try:
-        if name in SHIPPED and not Path(name).exists():
-            file = resources.files("kafka_edu.sim") / "scenarios" / f"{name}.sim"
-            return parse(file.read_text(encoding="utf-8"), name)
-        return read(Path(name))
-    except ScenarioError as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _check_plant(plant: str) -> None:
     if plant and plant not in PLANTED:
         raise click.UsageError(f"there is no fault {plant!r}; there are {', '.join(PLANTED)}")
-
-
-def _seed_of(scenario: Scenario, given: int | None) -> int:
-    """Return the seed to play: the given seed, or the file's own seed, or 1."""
-    chosen = scenario.seed if given is None else given
-    return 1 if chosen is None else chosen
 
 
 class Story:
@@ -123,6 +101,9 @@ def sim() -> None:
     """Play clusters in virtual time, from a seed."""
 
 
+sim.add_command(compare)
+
+
 @sim.command("list")
 def list_scenarios() -> None:
     """List the scenarios that come with kafka-edu."""
@@ -143,14 +124,14 @@ def list_plants() -> None:
 
 @sim.command()
 @click.argument("file")
-@_seed_option
+@seed_option
 @_plant_option
 @json_option
 def run(file: str, seed: int | None, plant: str, json_file: Path | None) -> None:
     """Play FILE once, tell what happens, and check it. Exits with 1 if a rule is broken."""
     scenario, console = load(file), Console()
     _check_plant(plant)
-    seed = _seed_of(scenario, seed)
+    seed = seed_of(scenario, seed)
     began = time.process_time()
     result, lines = play_and_tell(scenario, seed, plant)
     cpu_s = time.process_time() - began
@@ -275,7 +256,7 @@ def _explored(results: list[Tried], seconds: float, wanted: int, until_found: bo
 
 @sim.command()
 @click.argument("file")
-@_seed_option
+@seed_option
 @_plant_option
 @click.option("--rule", default="", help="The rule that must stay broken. Default: the first one.")
 @click.option(
@@ -287,7 +268,7 @@ def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | No
     """Find the shortest run that still breaks a rule, and write it as a scenario file."""
     scenario, console = load(file), Console()
     _check_plant(plant)
-    seed = _seed_of(scenario, seed)
+    seed = seed_of(scenario, seed)
     result, _ = play_and_tell(scenario, seed, plant)
     broken = rules_broken(result.violations)
     if rule and rule not in broken:

@@ -4,6 +4,9 @@ An act is one line, and complete in itself: `at 3.412s kill 2 for 4.1s` also sta
 again. So each act can be left out, and the rest is still a schedule that can be played. That makes
 shrinking possible (models: Hypothesis, and the schedules of Jepsen and FoundationDB).
 
+Without `for`, an act lasts until another act ends it (`start 2`, `resume 2`, `heal 1 2`), or until
+the end of the run. Acts that somebody makes by hand are of this kind.
+
 An act that is not possible at its moment does nothing: a broker that is down cannot be paused.
 """
 
@@ -29,6 +32,7 @@ class Act(NamedTuple):
     who: tuple[int, ...]
     """The brokers by id, or the clients by their place in the scenario, from 1."""
     for_ms: int = 0
+    """How long it lasts. 0: until another act ends it, or until the end of the run."""
     by_ms: int = 0
     """How slow, or how far: the meaning depends on the verb."""
 
@@ -224,6 +228,24 @@ records in Kafka too.
 """
 
 
+class End(NamedTuple):
+    """An act that ends another one before its time."""
+
+    help: str
+    takes: int
+    ends: tuple[str, ...]
+    """The verbs of the acts that it ends."""
+
+
+ENDS: Final[Mapping[str, End]] = {
+    "start": End("start a broker that is down", 1, ("kill", "stop", "lose-tail")),
+    "resume": End("SIGCONT", 1, ("pause",)),
+    "heal": End("the link between two brokers is whole", 2, ("cut", "cut-one-way", "slow-link")),
+    "heal-zookeeper": End("data passes between it and ZooKeeper", 1, ("cut-zookeeper",)),
+}
+"""The acts that end others. A seed never draws them, because what it draws has its own end."""
+
+
 def draw(
     chance: SeededRandom,
     verbs: Sequence[str],
@@ -263,9 +285,9 @@ def parse_act(words: Sequence[str]) -> Act:
     if len(words) < 3 or words[0] != "at":
         raise ValueError("an act begins with its time: at 3.2s kill 2 for 4s")
     at_ms, name, rest = parse_ms(words[1]), words[2], list(words[3:])
-    verb = VERBS.get(name)
+    verb = VERBS.get(name) or ENDS.get(name)
     if verb is None:
-        raise ValueError(f"there is no act {name!r}; there are {', '.join(VERBS)}")
+        raise ValueError(f"there is no act {name!r}; there are {', '.join([*VERBS, *ENDS])}")
     given = {"for": 0, "by": 0}
     while len(rest) > 2 and rest[-2] in given:
         given[rest[-2]] = parse_ms(rest[-1])
@@ -273,13 +295,19 @@ def parse_act(words: Sequence[str]) -> Act:
     while len(rest) == 2 and rest[0] in given:
         given[rest[0]] = parse_ms(rest[1])
         rest = []
+    lasts, slow, of_clients = (
+        (verb.for_ms, verb.by_ms, verb.of_clients)
+        if isinstance(verb, Verb)
+        else (None, None, False)
+    )
     if len(rest) != verb.takes or not all(word.isdigit() for word in rest):
-        kind = "numbers of clients" if verb.of_clients else "broker ids"
+        kind = "numbers of clients" if of_clients else "broker ids"
         raise ValueError(f"{name} needs {verb.takes} {kind}, not {' '.join(rest) or 'none'}")
-    for word, wanted in (("for", verb.for_ms), ("by", verb.by_ms)):
-        if bool(given[word]) != bool(wanted):
-            raise ValueError(
-                f"{name} {'needs' if wanted else 'has no'} `{word}`"
-                + (f": {word} {show_ms(wanted[1])}" if wanted else "")
-            )
+    if given["for"] and not lasts:
+        raise ValueError(f"{name} has no `for`")
+    if bool(given["by"]) != bool(slow):
+        raise ValueError(
+            f"{name} {'needs' if slow else 'has no'} `by`"
+            + (f": by {show_ms(slow[1])}" if slow else "")
+        )
     return Act(at_ms, name, tuple(map(int, rest)), given["for"], given["by"])

@@ -234,7 +234,7 @@ class _Reader:
 
     def _act(self, words: list[str], _: dict[str, str]) -> Scenario:
         act = parse_act(["at", *words])
-        clients = VERBS[act.verb].of_clients
+        clients = act.verb in VERBS and VERBS[act.verb].of_clients
         kind = "client" if clients else "broker"
         most = sum(map(processes_of, self.scenario.clients)) if clients else self.scenario.brokers
         for number in act.who:

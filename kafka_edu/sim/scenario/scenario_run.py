@@ -6,11 +6,11 @@ looks at a run changes it: the digest is computed from facts alone, and looking 
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors
-from kafka_edu.sim.scenario.acts import VERBS, Act, Stage, Undo, draw
+from kafka_edu.sim.scenario.acts import ENDS, VERBS, Act, Stage, Undo, draw
 from kafka_edu.sim.scenario.checker import Evidence, Violation, check
 from kafka_edu.sim.scenario.clients import Surroundings, make_clients
 from kafka_edu.sim.scenario.history import History, Outcome
@@ -21,7 +21,8 @@ from kafka_edu.sim.seeded_random import SeededRandom
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import DroppedEvents, SimCluster, coroutines_of_dead_processes
 from kafka_edu.sim.sim_loop import SimulationStalledError
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
+from kafka_edu.sim.times import show_ms
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
 from kafka_edu.trace.wire_format import encode
 
 LOOK_EVERY_MS: Final = 50
@@ -76,7 +77,7 @@ class ScenarioResult(NamedTuple):
         return not self.violations
 
 
-class _FactDigest:
+class FactDigest:
     """The hash of all facts. Samples for a viewer are not part of it."""
 
     def __init__(self) -> None:
@@ -91,6 +92,31 @@ class _FactDigest:
     def hex(self) -> str:
         return self._hash.hexdigest()
 
+    def short(self) -> bytes:
+        """Return the first 8 bytes of the hash of all facts up to now."""
+        return self._hash.digest()[:8]
+
+
+class ActByHand(NamedTuple):
+    """An act that somebody makes while the run goes on, and who wants to know its result."""
+
+    act: Act
+    done: Callable[[bool], None]
+    """Called with whether the act was possible, when its time has come."""
+
+
+class Due(NamedTuple):
+    """An act, or the end of one, whose time is to come."""
+
+    at_ms: int
+    order: int
+    """An act that ends goes before one that begins at the same time."""
+    number: int
+    act: Act
+    undo: Undo | None = None
+    """What ends the act. None: the act is to begin."""
+    done: Callable[[bool], None] = lambda _: None
+
 
 class ScenarioRun:
     """One run of a scenario. `play` plays it to its end."""
@@ -101,8 +127,13 @@ class ScenarioRun:
         seed: int,
         acts: tuple[Act, ...] | None = None,
         on_fact: Callable[[Envelope], None] | None = None,
+        level: Level = Level.STATE,
+        slice_ms: int = LOOK_EVERY_MS,
     ) -> None:
-        """With `acts`, play these; without, those of the scenario, or else what the seed draws."""
+        """With `acts`, play these; without, those of the scenario, or else what the seed draws.
+
+        `level` is the level of the facts. An act by hand begins at the next multiple of `slice_ms`.
+        """
         self.scenario = scenario
         self.seed = seed
         brokers = range(1, scenario.brokers + 1)
@@ -129,10 +160,15 @@ class ScenarioRun:
                 "transaction.state.log.min.isr": str(min(2, replicas)),
                 **dict(scenario.properties),
             },
+            level=level,
             zookeeper_tick_ms=ZOOKEEPER_TICK_MS,
             make_random=SeededRandom,
         )
-        self._digest = _FactDigest()
+        self._slice_ms = slice_ms
+        self._looked_ms = 0
+        self._due: list[Due] = []
+        self._number = 0
+        self._digest = FactDigest()
         self.cluster.sink.events = DroppedEvents()
         self.cluster.sink.listeners.append(self._digest.add)
         if on_fact is not None:
@@ -150,11 +186,50 @@ class ScenarioRun:
             self.cluster, self._start, [client.process for _, client in self._clients]
         )
         self._violations: list[Violation] = []
-        self._begun_ms = 0
+        self._begun_ms: int | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the cluster is up, so that the time of the run counts."""
+        return self._begun_ms is not None
+
+    @property
+    def begun_us(self) -> int:
+        """The virtual time at which the run has begun, in µs. 0: it has not."""
+        return 1_000 * (self._begun_ms or 0)
 
     def now_ms(self) -> int:
-        """Return the time of the run, in virtual ms. Before its start, it is negative."""
-        return self.cluster.time.hi_res_clock_ms() - self._begun_ms
+        """Return the virtual ms since the run has begun; before it, since the cluster's start."""
+        return self.cluster.time.hi_res_clock_ms() - (self._begun_ms or 0)
+
+    def act_by_hand(self, asked: ActByHand) -> Act:
+        """Let an act begin at the next multiple of `slice_ms`, and return it with this time.
+
+        Raises ValueError if acts are not possible now.
+        """
+        now_ms, run_ms = self.now_ms(), self.scenario.run_ms
+        if not self.has_begun:
+            raise ValueError("the cluster is still starting: acts are possible when it is up")
+        at_ms = now_ms - now_ms % self._slice_ms + self._slice_ms
+        if at_ms >= run_ms:
+            raise ValueError(
+                f"acts are possible in the first {show_ms(run_ms)} of this run; then it is quiet"
+                " before the check. Go back in time, or give the scenario a longer `> run`"
+            )
+        act = asked.act._replace(at_ms=at_ms)
+        self._due.append(Due(at_ms, 1, self._number, act, done=asked.done))
+        self._number += 1
+        self.acts += (act,)
+        return act
+
+    def forget_acts(self, acts: Sequence[Act]) -> None:
+        """Leave out these acts. They have not begun yet."""
+        self._due = [due for due in self._due if due.undo is not None or due.act not in acts]
+        self.acts = tuple(act for act in self.acts if act not in acts)
+
+    def open_acts(self) -> list[Act]:
+        """Return the acts that have begun and not ended."""
+        return [due.act for due in self._due if due.undo is not None]
 
     def play(self) -> ScenarioResult:
         """Play the run to its end, and return its result."""
@@ -221,28 +296,51 @@ class ScenarioRun:
 
     def _act_until(self, run_ms: int) -> None:
         """Let the run's time pass, with its acts. At its end everything is healed."""
-        # An act that ends goes before one that begins at the same time.
-        due: list[tuple[int, int, int, Act | Undo]] = [
-            (act.at_ms, 1, number, act) for number, act in enumerate(self.acts)
-        ]
-        while due:
-            due.sort(key=lambda one: one[:3])
-            at_ms, _, number, what = due.pop(0)
-            self._look_until(min(at_ms, run_ms))
-            if isinstance(what, Act):
-                if at_ms >= run_ms:
-                    continue
-                undo = VERBS[what.verb].begin(self._stage, what)
-                if undo is not None and what.for_ms:
-                    due.append((at_ms + what.for_ms, 0, number, undo))
-            else:
-                what()
-        self._look_until(run_ms)
+        self._due += [Due(act.at_ms, 1, at, act) for at, act in enumerate(self.acts)]
+        self._number = len(self.acts)
+        while self.now_ms() < run_ms or self._due:
+            self._due.sort(key=lambda due: due[:3])
+            at_ms = min(self._due[0].at_ms, run_ms) if self._due else run_ms
+            if self.now_ms() < at_ms:
+                self._look_once(at_ms)  # meanwhile, somebody may make an act by hand
+            elif (due := self._due.pop(0)).undo is not None:
+                due.undo()
+            elif due.act.at_ms < run_ms:
+                due.done(self._begin(due, run_ms))
+
+    def _begin(self, due: Due, run_ms: int) -> bool:
+        """Let an act begin. Return whether it was possible."""
+        act = due.act
+        if act.verb in ENDS:
+            ended = [
+                one
+                for one in self._due
+                if one.undo is not None
+                and one.act.verb in ENDS[act.verb].ends
+                and set(one.act.who) == set(act.who)
+            ]
+            for one in ended:
+                assert one.undo is not None
+                self._due.remove(one)
+                one.undo()
+            return bool(ended)
+        undo = VERBS[act.verb].begin(self._stage, act)
+        if undo is not None and VERBS[act.verb].for_ms is not None:
+            at_ms = act.at_ms + act.for_ms if act.for_ms else run_ms
+            self._due.append(Due(at_ms, 0, due.number, act, undo))
+        return undo is not None
 
     def _look_until(self, at_ms: int) -> None:
         """Let virtual time pass until `at_ms` of the run, and look at the brokers now and then."""
-        while (left := self._begun_ms + at_ms - self.cluster.time.hi_res_clock_ms()) > 0:
-            self.cluster.advance(min(left, LOOK_EVERY_MS))
+        while self.now_ms() < at_ms:
+            self._look_once(at_ms)
+
+    def _look_once(self, at_ms: int) -> None:
+        """Let one slice of virtual time pass, at most until `at_ms` of the run."""
+        now_ms = self.now_ms()
+        self.cluster.advance(min(at_ms - now_ms, self._slice_ms))
+        if at_ms == self.now_ms() or self.now_ms() - self._looked_ms >= LOOK_EVERY_MS:
+            self._looked_ms = self.now_ms()
             self._watch.look()
 
     def _start(self, broker: int) -> None:

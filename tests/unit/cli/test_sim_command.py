@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kafka_edu.cli.sim.command import SHIPPED, sim
+from kafka_edu.cli.sim.command import sim
+from kafka_edu.cli.sim.scenario_files import SHIPPED
 from kafka_edu.sim.planted_faults import PLANTED
 
 SMALL = """\
@@ -143,3 +144,26 @@ def test_a_wrong_line_is_named(small: Path) -> None:
     assert result.exit_code == 1
     assert "small.sim, line 3" in result.output
     assert "rf=2 is not a whole number from 1 to 1" in result.output
+
+
+def test_two_futures_are_compared(small: Path, tmp_path: Path) -> None:
+    text = small.read_text(encoding="utf-8").replace("> faults kill every=400ms..600ms\n", "")
+    quiet, killed = tmp_path / "quiet.sim", tmp_path / "killed.sim"
+    quiet.write_text(text, encoding="utf-8")
+    killed.write_text(
+        text.replace("> run 1s", "> at 500ms kill 1 for 200ms\n> run 1s"), encoding="utf-8"
+    )
+    figures = tmp_path / "compare.json"
+    compared = call("compare", quiet, killed, "--json", figures)
+    assert compared.exit_code == 0, compared.output
+    said = compared.output
+    assert "facts are the same. Then the futures part:" in said
+    assert "killed.sim, at 0.500" in said
+    assert "asked to kill broker 1" in said
+    told = json.loads(figures.read_text(encoding="utf-8"))["figures"]
+    assert told[f"{killed}: parts with"] == "ActionAsked"
+    assert told[f"{quiet}: digest"] != told[f"{killed}: digest"]
+
+    same = call("compare", quiet, quiet)
+    assert same.exit_code == 0
+    assert "one future" in same.output

@@ -7,7 +7,13 @@ import pytest
 
 from kafka_edu.common.transport import Wire
 from kafka_edu.sim.memory_transport import MemoryNetwork
-from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime, SimulationStalledError
+from kafka_edu.sim.sim_loop import (
+    WORLD,
+    SimLoop,
+    SimProcess,
+    SimTime,
+    SimulationStalledError,
+)
 
 
 def test_time_jumps_to_the_next_timer() -> None:
@@ -80,6 +86,38 @@ def test_a_paused_process_catches_up_when_resumed() -> None:
     loop.resume(process)
     loop.advance(1)
     assert seen == [0, 1, 6.5]
+
+
+def test_time_never_goes_back_when_a_paused_process_has_a_timer_that_is_due() -> None:
+    """The timer after the paused one is due after the end of the advance, so it must wait."""
+    loop, paused = SimLoop(), SimProcess("paused")
+    ran_ms: list[float] = []
+
+    async def sleep(ms: int) -> None:
+        await asyncio.sleep(ms / 1000)
+        ran_ms.append(loop.now_ns / 1e6)
+
+    loop.spawn(paused, sleep(5))
+    loop.spawn(WORLD, sleep(30))
+    loop.advance(1)
+    loop.pause(paused)
+    loop.advance(9)
+    assert (loop.now_ns / 1e6, ran_ms) == (10, [])
+    loop.advance(20)
+    assert (loop.now_ns / 1e6, ran_ms) == (30, [30])
+    loop.resume(paused)
+    loop.advance(1)
+    assert ran_ms == [30, 30], "what became due during the pause runs now"
+    loop.close()
+
+
+def test_the_gate_stands_before_each_callback_and_before_each_move_of_the_clock() -> None:
+    loop, gate = SimLoop(), list[tuple[int, int]]()
+    loop.gate = lambda next_ns: gate.append((loop.now_ns, next_ns))
+    loop.call_later(0.002, lambda: None)
+    loop.advance(3)
+    assert gate == [(0, 2_000_000), (2_000_000, 3_000_000)]
+    loop.close()
 
 
 def test_waiting_for_what_can_never_be_is_an_error() -> None:

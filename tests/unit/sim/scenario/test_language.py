@@ -117,7 +117,8 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     [
         ("kill 2", "begins with its time"),
         ("at 3s burn 2", "there is no act 'burn'"),
-        ("at 3s kill 2", "kill needs `for`"),
+        ("at 3s start 2 for 2s", "start has no `for`"),
+        ("at 3s heal 2", "heal needs 2 broker ids"),
         ("at 3s kill for 2s", "kill needs 1 broker ids"),
         ("at 3s cut 1 for 2s", "cut needs 2 broker ids"),
         ("at 3s expire-session 1 for 2s", "expire-session has no `for`"),
@@ -132,7 +133,8 @@ def test_a_wrong_act_is_named(line: str, said: str) -> None:
 def test_each_act_can_be_read_back() -> None:
     acts = draw(SeededRandom("acts"), list(VERBS), 3, 4, 60_000, (100, 500))
     assert {act.verb for act in acts} == set(VERBS)
-    assert [parse_act(str(act).split()) for act in acts] == acts
+    by_hand = [Act(3_000, "kill", (2,)), Act(4_000, "start", (2,)), Act(5_000, "heal", (1, 2))]
+    assert [parse_act(str(act).split()) for act in acts + by_hand] == acts + by_hand
 
 
 def test_a_seed_draws_the_same_acts_again() -> None:

@@ -1,0 +1,1 @@
+"""One simulated run that people watch: paced, paused, stepped, rewound and forked."""

@@ -1,0 +1,115 @@
+"""The feed of a simulated run: one order, a virtual clock, and moments where the run goes back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.time import MockTime, SystemTime
+from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
+from kafka_edu.instruments.stage_feed import StageFeed
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Source
+from kafka_edu.trace.events.simulation import SimulationSampled
+from kafka_edu.trace.events.supervisor import ProcessPaused, ProcessSnapshot
+from kafka_edu.trace.socket_sink import EventServer
+from kafka_edu.trace.tracer import Tracer
+from tests.waiting import PATIENCE_S
+
+BROKER = Source.of_broker(1)
+
+
+def sampled(at_us: int, state: str = "running", turns: int = 0) -> SimulationSampled:
+    return SimulationSampled(state, at_us, 0, 100, "event", 1, turns)
+
+
+class Simulated:
+    """An event socket that sends what the test emits, and the feed that reads it."""
+
+    def __init__(self, folder: ClusterFolder) -> None:
+        self.trace = Tracer(SUPERVISOR, MockTime(0))
+        self.server = EventServer(
+            self.trace, SocketTransport(), SystemTime(), "token", ring_minutes=0
+        )
+        self.feed = StageFeed(folder)
+
+    async def until(self, wanted: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not wanted():
+                await asyncio.sleep(0.01)
+
+    async def take(self, last: type) -> list[Envelope]:
+        """Send what was emitted, and return what the feed hands on, up to an event of this type."""
+        self.server.flush()
+        taken: list[Envelope] = []
+
+        def has_last() -> bool:
+            taken.extend(self.feed.drain())
+            return any(isinstance(envelope.event, last) for envelope in taken)
+
+        await self.until(has_last)
+        return taken
+
+
+def with_feed(tmp_path: Path, test: Callable[[Simulated], Awaitable[None]]) -> None:
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path)
+        simulated = Simulated(folder)
+        await simulated.server.publish(folder.supervisor_events)
+        reading = asyncio.create_task(simulated.feed.run())
+        try:
+            await simulated.until(lambda: simulated.server.watched)
+            await test(simulated)
+        finally:
+            reading.cancel()
+            simulated.server.close()
+
+    asyncio.run(run())
+
+
+def test_its_clock_is_that_of_the_simulation_and_it_knows_which_processes_run(
+    tmp_path: Path,
+) -> None:
+    async def test(simulated: Simulated) -> None:
+        trace, feed = simulated.trace, simulated.feed
+        trace(ProcessSnapshot("broker-1", BROKER, "running", 0, 9093))
+        trace(sampled(1_500_000))
+        taken = await simulated.take(SimulationSampled)
+        made = [e.source for e in taken if isinstance(e.event, LinkMade)]
+        assert BROKER in made
+        assert feed.complete()
+        assert feed.now_us() == 1_500_000
+        assert [e.mono_us for e in taken if isinstance(e.event, SimulationSampled)] == [1_500_000]
+
+        trace(sampled(1_500_000))
+        trace(ProcessSnapshot("broker-1", BROKER, "stopped", 0, 9093))
+        taken = await simulated.take(LinkLost)
+        assert not [e for e in taken if isinstance(e.event, SimulationSampled)], "the same moment"
+        assert len([e for e in taken if isinstance(e.event, ClusterKnown)]) <= 1
+
+    with_feed(tmp_path, test)
+
+
+def test_it_stops_where_the_run_goes_back(tmp_path: Path) -> None:
+    async def test(simulated: Simulated) -> None:
+        trace, feed = simulated.trace, simulated.feed
+        trace(sampled(8_000_000))
+        await simulated.take(SimulationSampled)
+        assert not feed.went_back()
+        trace(sampled(2_000_000, "replaying"))
+        trace(sampled(2_000_000, "paused", turns=1))
+        trace(ProcessPaused("broker-1", BROKER, 0))
+        simulated.server.flush()
+
+        def stands_there() -> bool:
+            assert feed.drain() == [], "nothing of the past is handed on twice"
+            return feed.went_back()
+
+        await simulated.until(stands_there)
+        assert feed.now_us() == 2_000_000
+        taken = await simulated.take(ProcessPaused)
+        assert isinstance(taken[-1].event, ProcessPaused)
+        assert feed.simulation is not None
+        assert feed.simulation.turns == 1
+
+    with_feed(tmp_path, test)

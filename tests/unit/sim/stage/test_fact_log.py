@@ -1,0 +1,61 @@
+"""What is remembered of facts: their times, and the digest that proves them."""
+
+import pytest
+
+from kafka_edu.sim.stage.fact_log import FactLog, Unit
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Source
+from kafka_edu.trace.events.supervisor import ProcessPaused, ProcessResumed
+from kafka_edu.trace.events.timer import TimerTaskExpired
+
+
+def paused(seq: int, at_us: int) -> Envelope:
+    broker = Source.of_broker(1)
+    return Envelope(SUPERVISOR, seq, 0, 0, at_us, ProcessPaused("broker-1", broker, 0))
+
+
+def filled() -> FactLog:
+    log = FactLog()
+    expired = TimerTaskExpired("t", "task", deadline_ms=0, late_ms=0, level=0, slot=0)
+    for seq, at_us in enumerate((10, 20, 30), 1):
+        log.take(paused(seq, at_us))
+        log.take(Envelope(Source.of_broker(1), seq, 0, 0, at_us + 5, expired))
+    return log
+
+
+def test_a_run_that_is_executed_again_is_compared_fact_by_fact() -> None:
+    log, digest = filled(), filled().digest
+    log.begin_again()
+    assert log.repeats
+    assert (log.count, len(log)) == (0, 6)
+    log.take(paused(1, 10))
+    assert log.parted == ""
+    other = ProcessResumed("broker-1", Source.of_broker(1), 0)
+    log.take(Envelope(SUPERVISOR, 2, 0, 0, 15, other))
+    log.take(paused(3, 30))
+    assert log.parted == (
+        "the run has parted from the recorded one at 0.000015 s, fact 2:"
+        " ProcessResumed of supervisor"
+    )
+    assert log.digest != digest
+
+
+def test_a_fork_forgets_the_old_future() -> None:
+    log = filled()
+    log.begin_again()
+    log.take(paused(1, 10))
+    log.fork()
+    assert not log.repeats
+    log.take(paused(2, 999))
+    assert (log.count, len(log), log.parted) == (2, 2, "")
+
+
+def test_the_next_and_the_last_fact_of_a_unit_are_found() -> None:
+    log = filled()
+    assert log.find(Unit.EVENT, 20, -1) == 10
+    assert log.find(Unit.EVENT, 20, 1) == 30
+    assert log.find(Unit.TIMER, 20, 1) == 25
+    assert log.find(Unit.MILLISECOND, 2_000, -1) == 1_000
+    with pytest.raises(ValueError, match="no event is recorded after"):
+        log.find(Unit.EVENT, 30, 1)
+    with pytest.raises(ValueError, match="no request is recorded before"):
+        log.find(Unit.REQUEST, 30, -1)
