@@ -4,12 +4,8 @@ A scenario is a short file (docs/simulator.md). `sim run replication` plays one 
 kafka-edu.
 """
 
-import logging
-import platform
 import time
 from collections.abc import Iterable
-from contextlib import ExitStack
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -18,20 +14,32 @@ from rich.console import Console
 
 from kafka_edu.cli.demo_frame import json_option
 from kafka_edu.cli.report import Report
+from kafka_edu.cli.sim.digests_command import digests
+from kafka_edu.cli.sim.playing import (
+    SHIPPED,
+    check_plant,
+    load,
+    play_and_tell,
+    python_version,
+    seed_of,
+    shrink_and_tell,
+)
+from kafka_edu.cli.sim.prove_command import prove
 from kafka_edu.cli.soak.progress import Progress
 from kafka_edu.common.python_process import command_line
-from kafka_edu.sim.planted_faults import PLANTED, planted
+from kafka_edu.sim.planted_faults import PLANTED
 from kafka_edu.sim.result_file import ResultFile, ResultFileError
-from kafka_edu.sim.scenario.explore import Tried, rules_broken, tried_of, try_seeds, what_of
-from kafka_edu.sim.scenario.language import Scenario, ScenarioError, parse, read
-from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
-from kafka_edu.sim.scenario.shrink import Shrinker, Shrunk
-from kafka_edu.sim.transcript import narrate
-from kafka_edu.trace.event import Envelope
+from kafka_edu.sim.scenario.explore import (
+    Tried,
+    code_version,
+    rules_broken,
+    tried_of,
+    try_seeds,
+    what_of,
+)
+from kafka_edu.sim.scenario.language import Scenario
+from kafka_edu.sim.scenario.scenario_run import ScenarioResult
 
-SHIPPED: Final = ("replication", "controller", "groups", "transactions", "cleaner")
-MOST_STORY_LINES: Final = 20
-"""How many lines of what happened a shrunk file has at most."""
 MOST_SHOWN: Final = 10
 
 _plant_option: Final = click.option(
@@ -43,55 +51,6 @@ _plant_option: Final = click.option(
 _seed_option: Final = click.option(
     "--seed", type=click.IntRange(0), help="The seed. Without it, the file's own, or 1."
 )
-
-
-def load(name: str) -> Scenario:
-    """Return the scenario of a file, or one that comes with kafka-edu. Raises ClickException."""
-    try:
-        if name in SHIPPED and not Path(name).exists():
-            file = resources.files("kafka_edu.sim") / "scenarios" / f"{name}.sim"
-            return parse(file.read_text(encoding="utf-8"), name)
-        return read(Path(name))
-    except ScenarioError as error:
-        raise click.ClickException(str(error)) from error
-
-
-def _check_plant(plant: str) -> None:
-    if plant and plant not in PLANTED:
-        raise click.UsageError(f"there is no fault {plant!r}; there are {', '.join(PLANTED)}")
-
-
-def _seed_of(scenario: Scenario, given: int | None) -> int:
-    """Return the seed to play: the given one, else the file's own, else 1."""
-    chosen = scenario.seed if given is None else given
-    return 1 if chosen is None else chosen
-
-
-class Story:
-    """Collects the events of a run as lines in the words of transcripts, with their times."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.run: ScenarioRun | None = None
-
-    def tell(self, envelope: Envelope) -> None:
-        line = narrate(envelope)
-        if line is not None and self.run is not None:
-            self.lines.append(f"{self.run.now_ms() / 1_000:8.3f}s  {line}")
-
-
-def play_and_tell(scenario: Scenario, seed: int, plant: str) -> tuple[ScenarioResult, list[str]]:
-    """Play a run, and return its result and what happened in it."""
-    story = Story()
-    with ExitStack() as stack:
-        if plant:
-            stack.enter_context(planted(plant))
-        story.run = ScenarioRun(scenario, seed, on_fact=story.tell)
-        logging.disable(logging.CRITICAL)  # brokers log what the faults do to them
-        try:
-            return story.run.play(), story.lines
-        finally:
-            logging.disable(logging.NOTSET)
 
 
 def show_violations(console: Console, violations: Iterable[object]) -> None:
@@ -121,6 +80,10 @@ def sim() -> None:
     """Play clusters in virtual time, from a seed."""
 
 
+sim.add_command(prove)
+sim.add_command(digests)
+
+
 @sim.command("list")
 def list_scenarios() -> None:
     """List the scenarios that come with kafka-edu."""
@@ -147,8 +110,8 @@ def list_plants() -> None:
 def run(file: str, seed: int | None, plant: str, json_file: Path | None) -> None:
     """Play FILE once, tell what happens, and check it. Exits with 1 if a rule is broken."""
     scenario, console = load(file), Console()
-    _check_plant(plant)
-    seed = _seed_of(scenario, seed)
+    check_plant(plant)
+    seed = seed_of(scenario, seed)
     began = time.process_time()
     result, lines = play_and_tell(scenario, seed, plant)
     cpu_s = time.process_time() - began
@@ -203,9 +166,9 @@ def explore(
 
     A seed of each scenario is played before the next seed of any. Exits with 1 if a rule is broken.
     """
-    _check_plant(plant)
+    check_plant(plant)
     scenarios, console = [load(file) for file in files or SHIPPED], Console()
-    state = ResultFile(state_file, tried_of) if state_file is not None else None
+    state = ResultFile(state_file, tried_of, code_version()) if state_file is not None else None
     try:
         done = {(tried.what, tried.seed): tried for tried in state.load()} if state else {}
     except ResultFileError as error:
@@ -217,7 +180,7 @@ def explore(
     }
     results = [done[key] for key in wanted if key in done]
     work = [run for key, run in wanted.items() if key not in done]
-    began = time.monotonic()
+    began, played_s = time.monotonic(), 0.0
     with Progress(console) as progress:
         try:
             for tried in try_seeds(work, jobs, plant):
@@ -227,7 +190,12 @@ def explore(
                 if not tried.holds:
                     _show_failure(console, tried, plant)
                 failed = sum(not one.holds for one in results)
-                progress.show(f"{len(results):,} of {len(wanted):,} played, {failed:,} failed")
+                played_s += tried.virtual_ms / 1_000
+                speed = played_s / max(time.monotonic() - began, 1e-9)
+                progress.show(
+                    f"{len(results):,} of {len(wanted):,} played, {failed:,} failed,"
+                    f" {speed:.1f} virtual seconds a second"
+                )
                 if until_found and failed:
                     break
         except KeyboardInterrupt:
@@ -236,7 +204,7 @@ def explore(
             raise SystemExit(130) from None
         except ResultFileError as error:
             raise click.ClickException(str(error)) from error
-    report = _explored(results, time.monotonic() - began, len(wanted), until_found)
+    report = _explored(results, time.monotonic() - began, played_s, len(wanted), until_found)
     report.show(console)
     if json_file is not None:
         report.write(json_file)
@@ -254,7 +222,12 @@ def _show_failure(console: Console, tried: Tried, plant: str) -> None:
     show_violations(console, (f"{rule}: {text}" for rule, text in tried.violations))
 
 
-def _explored(results: list[Tried], seconds: float, wanted: int, until_found: bool) -> Report:
+def _explored(
+    results: list[Tried], seconds: float, played_s: float, wanted: int, until_found: bool
+) -> Report:
+    """Return the report of a search. `played_s` are the virtual seconds that were played in these
+    `seconds`; the other results were in the state file.
+    """
     report = Report("sim explore")
     failed = [f"{tried.scenario} {tried.seed}" for tried in results if not tried.holds]
     virtual_s = sum(tried.virtual_ms for tried in results) / 1_000
@@ -265,6 +238,8 @@ def _explored(results: list[Tried], seconds: float, wanted: int, until_found: bo
     report.figure("processor seconds", round(cpu_s, 1))
     report.figure("seconds of this command", round(seconds, 1))
     report.figure("virtual seconds a processor second", round(virtual_s / max(cpu_s, 1e-9), 1))
+    if played_s:
+        report.figure("virtual seconds a second", round(played_s / max(seconds, 1e-9), 1))
     report.target("runs that failed", len(failed), "==", 0)
     if not until_found:
         report.target("runs", len(results), "==", wanted)
@@ -284,8 +259,8 @@ def _explored(results: list[Tried], seconds: float, wanted: int, until_found: bo
 def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | None) -> None:
     """Find the shortest run that still breaks a rule, and write it as a scenario file."""
     scenario, console = load(file), Console()
-    _check_plant(plant)
-    seed = _seed_of(scenario, seed)
+    check_plant(plant)
+    seed = seed_of(scenario, seed)
     result, _ = play_and_tell(scenario, seed, plant)
     broken = rules_broken(result.violations)
     if rule and rule not in broken:
@@ -299,16 +274,13 @@ def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | No
         )
     rule = rule or broken[0]
     with Progress(console) as progress:
-
-        def play_run(candidate: Scenario, number: int) -> ScenarioResult:
-            progress.show(f"run {shrinker.runs}: {len(candidate.acts)} acts")
-            played, stories[candidate] = play_and_tell(candidate, number, plant)
-            return played
-
-        stories: dict[Scenario, list[str]] = {}
-        shrinker = Shrinker(rule, play_run)
-        shrunk = shrinker.shrink(scenario, seed, result.acts)
-    text = shrunk_text(shrunk, rule, plant, stories[shrunk.scenario])
+        shrunk, text = shrink_and_tell(
+            scenario,
+            result,
+            rule,
+            plant,
+            lambda number, acts: progress.show(f"run {number}: {acts} acts"),
+        )
     if output is not None:
         try:
             output.write_text(text, encoding="utf-8")
@@ -324,27 +296,6 @@ def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | No
     )
 
 
-def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:
-    """Return a failing run as a file: what is wrong, the commands, and `lines`: what happened."""
-    scenario, result, _ = shrunk
-    why = next(str(violation) for violation in result.violations if violation.rule == rule)
-    about = (f"This run breaks the rule: {why}", *((f"Planted: {plant}",) if plant else ()))
-    story = lines[-MOST_STORY_LINES:]
-    left_out = len(lines) - len(story)
-    return (
-        scenario._replace(about=about).text()
-        + f"> digest {python_version()} {result.digest}\n"
-        + (f"  … {left_out} lines before\n" if left_out else "")
-        + "".join(f"  {line}\n" for line in story)
-    )
-
-
-def python_version() -> str:
-    """Return the minor version, such as 3.11: a digest belongs to it."""
-    major, minor, _ = platform.python_version_tuple()
-    return f"{major}.{minor}"
-
-
 @sim.command()
 @click.argument("file")
 @_plant_option
@@ -354,7 +305,7 @@ def replay(file: str, plant: str) -> None:
     Exits with 1 if the facts are not the same, byte for byte.
     """
     scenario, console = load(file), Console()
-    _check_plant(plant)
+    check_plant(plant)
     if scenario.seed is None:
         raise click.ClickException(
             f"{file} names no seed, so there is nothing to repeat: use `sim run`"
