@@ -208,6 +208,8 @@ class MemoryFileSystem:
         self._bytes_until_crash: int | None = None
         self._changes_until_crash: int | None = None
         self._crashed = False
+        self.on_crash: Callable[[], None] | None = None
+        """Called when a write was cut because of `crash_after`. A simulation ends the process."""
 
     def open(self, path: str, *, create: bool = True) -> MemoryFile:
         self._check_alive()
@@ -345,6 +347,10 @@ class MemoryFileSystem:
         locks are gone.
         """
         self.release_locks()
+        self.no_crash()
+
+    def no_crash(self) -> None:
+        """Take back `crash_after` and `crash_at_change`."""
         self._crashed = False
         self._bytes_until_crash = self._changes_until_crash = None
 
@@ -405,6 +411,8 @@ class MemoryFileSystem:
         if self._bytes_until_crash is not None:
             if count > self._bytes_until_crash:
                 self._crashed = True
+                if self.on_crash is not None:
+                    self.on_crash()
                 return self._bytes_until_crash, SimulatedCrash()
             self._bytes_until_crash -= count
         if self.capacity is not None and growth > (free := max(self.capacity - self.used(), 0)):

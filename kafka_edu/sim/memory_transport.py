@@ -165,7 +165,8 @@ class MemoryNetwork:
     ) -> None:
         self.loop = loop
         self._random = rng
-        self._latency_ms = latency_ms
+        self.latency_ms = latency_ms
+        """The shortest and the longest time that data takes on a link that is not slow."""
         self._listeners: dict[tuple[str, int], MemoryListener] = {}
         self._wires: list[MemoryWire] = []
         self._next_port = FIRST_EPHEMERAL_PORT
@@ -267,7 +268,7 @@ class MemoryNetwork:
         self._when_whole(direction, sender.process, go)
 
     def _latency_s(self, direction: Direction) -> float:
-        low, high = self._slow.get(direction, self._latency_ms)
+        low, high = self._slow.get(direction, self.latency_ms)
         return self._random.uniform(low, high) / 1000
 
     def _when_whole(self, direction: Direction, sender: SimProcess, go: Callable[[], None]) -> None:
@@ -327,6 +328,13 @@ class MemoryNetwork:
             if wire.other is not None:
                 self.carry_end(wire, wire.other)
             wire.lost("Connection reset by peer")
+
+    def reset_between(self, a: SimProcess, b: SimProcess) -> None:
+        """Reset all connections between two processes. Both live on, and each of them notices."""
+        for wire in [w for w in self._wires if w.process is a]:
+            if wire.other is not None and wire.other.process is b:
+                wire.other.lost("Connection reset by peer")
+                wire.lost("Connection reset by peer")
 
     def closed(self, listener: MemoryListener) -> None:
         if self._listeners.get((listener.host, listener.port)) is listener:

@@ -22,9 +22,15 @@ class ResultFileError(Exception):
 class ResultFile(Generic[R]):
     """One file of results. `make` builds a result from the fields of a line."""
 
-    def __init__(self, path: Path, make: Callable[[dict[str, Any]], R]) -> None:
+    def __init__(
+        self, path: Path, make: Callable[[dict[str, Any]], R], code: str | None = None
+    ) -> None:
+        """With `code`, each line must have this value in its field `code`: the version of the code
+        that gave the result.
+        """
         self._path = path
         self._make = make
+        self._code = code
 
     def load(self) -> list[R]:
         """Return what was tried so far. A last line that is not whole is removed: the search was
@@ -39,7 +45,8 @@ class ResultFile(Generic[R]):
         found: list[R] = []
         for number, line in enumerate(lines, 1):
             try:
-                found.append(self._make(json.loads(line)))
+                fields = json.loads(line)
+                found.append(self._make(fields))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 if number == len(lines) and not line.endswith("\n"):
                     self._path.write_text("".join(lines[:-1]), encoding="utf-8")
@@ -48,6 +55,11 @@ class ResultFile(Generic[R]):
                     f"line {number} of {self._path} is not the result of a seed ({error}); choose"
                     " another file"
                 ) from error
+            if self._code is not None and fields["code"] != self._code:
+                raise ResultFileError(
+                    f"line {number} of {self._path} is from another version of the code, with which"
+                    " a seed may give another run; choose another file"
+                )
         return found
 
     def add(self, result: R) -> None:

@@ -249,6 +249,7 @@ class SimCluster:
         broker = self.brokers[broker_id]
         broker.incarnation += 1
         broker.process = SimProcess(f"broker-{broker_id}")
+        broker.file_system.restart()
         config = self.config(broker_id)
         self._stops[broker_id] = 0
         seq = broker.tracer.seq if broker.tracer is not None else 0
@@ -329,6 +330,14 @@ class SimCluster:
         if broker.zk_client is not None:
             broker.zk_client.pause()
         broker.server = None
+
+    def kill_in_write(self, broker_id: int, count: int) -> None:
+        """Kill a broker in the middle of a write: when `count` more bytes are written, the rest of
+        that write is lost, and the broker is dead. `MemoryFileSystem.restart` takes this back.
+        """
+        file_system = self.brokers[broker_id].file_system
+        file_system.on_crash = lambda: self.kill(broker_id)
+        file_system.crash_after(count)
 
     def pause(self, broker_id: int) -> None:
         """Pause a broker, as with SIGSTOP. None of its code runs, and its connections stay open."""

@@ -19,6 +19,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
+from kafka_edu.sim.memory_file_system import SimulatedCrash
+
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -335,6 +337,8 @@ class SimLoop(asyncio.BaseEventLoop):
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         if context.get("message", "").startswith("Task was destroyed"):
             return  # A killed process leaves its tasks as they were.
+        if isinstance(context.get("exception"), SimulatedCrash):
+            return  # The process has died in the middle of a write.
         self.errors.append(context)
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:

@@ -4,11 +4,8 @@ A scenario is a short file (docs/simulator.md). `sim run replication` plays one 
 kafka-edu.
 """
 
-import logging
-import platform
 import time
 from collections.abc import Iterable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -18,20 +15,30 @@ from rich.console import Console
 from kafka_edu.cli.demo_frame import json_option
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.sim.compare_command import compare
+from kafka_edu.cli.sim.digests_command import digests
+from kafka_edu.cli.sim.playing import (
+    check_plant,
+    play_and_tell,
+    python_version,
+    shrink_and_tell,
+)
+from kafka_edu.cli.sim.prove_command import prove
 from kafka_edu.cli.sim.scenario_files import SHIPPED, load, seed_of, seed_option
 from kafka_edu.cli.soak.progress import Progress
 from kafka_edu.common.python_process import command_line
-from kafka_edu.sim.planted_faults import PLANTED, planted
+from kafka_edu.sim.planted_faults import PLANTED
 from kafka_edu.sim.result_file import ResultFile, ResultFileError
-from kafka_edu.sim.scenario.explore import Tried, rules_broken, tried_of, try_seeds, what_of
+from kafka_edu.sim.scenario.explore import (
+    Tried,
+    code_version,
+    rules_broken,
+    tried_of,
+    try_seeds,
+    what_of,
+)
 from kafka_edu.sim.scenario.language import Scenario
-from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
-from kafka_edu.sim.scenario.shrink import Shrinker, Shrunk
-from kafka_edu.sim.transcript import narrate
-from kafka_edu.trace.event import Envelope
+from kafka_edu.sim.scenario.scenario_run import ScenarioResult
 
-MOST_STORY_LINES: Final = 20
-"""The maximum number of lines in a shrunk file that tell what happened."""
 MOST_SHOWN: Final = 10
 
 _plant_option: Final = click.option(
@@ -40,38 +47,6 @@ _plant_option: Final = click.option(
     default="",
     help="Plant a known bug for this run: `sim plants` lists them.",
 )
-
-
-def _check_plant(plant: str) -> None:
-    if plant and plant not in PLANTED:
-        raise click.UsageError(f"there is no fault {plant!r}; there are {', '.join(PLANTED)}")
-
-
-class Story:
-    """Collects the events of a run as lines of text with their times, as in transcripts."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.run: ScenarioRun | None = None
-
-    def tell(self, envelope: Envelope) -> None:
-        line = narrate(envelope)
-        if line is not None and self.run is not None:
-            self.lines.append(f"{self.run.now_ms() / 1_000:8.3f}s  {line}")
-
-
-def play_and_tell(scenario: Scenario, seed: int, plant: str) -> tuple[ScenarioResult, list[str]]:
-    """Play a run, and return its result and what happened in it."""
-    story = Story()
-    with ExitStack() as stack:
-        if plant:
-            stack.enter_context(planted(plant))
-        story.run = ScenarioRun(scenario, seed, on_fact=story.tell)
-        logging.disable(logging.CRITICAL)  # brokers log the consequences of the faults
-        try:
-            return story.run.play(), story.lines
-        finally:
-            logging.disable(logging.NOTSET)
 
 
 def show_violations(console: Console, violations: Iterable[object]) -> None:
@@ -102,6 +77,8 @@ def sim() -> None:
 
 
 sim.add_command(compare)
+sim.add_command(prove)
+sim.add_command(digests)
 
 
 @sim.command("list")
@@ -130,7 +107,7 @@ def list_plants() -> None:
 def run(file: str, seed: int | None, plant: str, json_file: Path | None) -> None:
     """Play FILE once, tell what happens, and check it. Exits with 1 if a rule is broken."""
     scenario, console = load(file), Console()
-    _check_plant(plant)
+    check_plant(plant)
     seed = seed_of(scenario, seed)
     began = time.process_time()
     result, lines = play_and_tell(scenario, seed, plant)
@@ -186,9 +163,9 @@ def explore(
 
     A seed of each scenario is played before the next seed of any. Exits with 1 if a rule is broken.
     """
-    _check_plant(plant)
+    check_plant(plant)
     scenarios, console = [load(file) for file in files or SHIPPED], Console()
-    state = ResultFile(state_file, tried_of) if state_file is not None else None
+    state = ResultFile(state_file, tried_of, code_version()) if state_file is not None else None
     try:
         done = {(tried.what, tried.seed): tried for tried in state.load()} if state else {}
     except ResultFileError as error:
@@ -200,7 +177,7 @@ def explore(
     }
     results = [done[key] for key in wanted if key in done]
     work = [run for key, run in wanted.items() if key not in done]
-    began = time.monotonic()
+    began, played_s = time.monotonic(), 0.0
     with Progress(console) as progress:
         try:
             for tried in try_seeds(work, jobs, plant):
@@ -210,7 +187,12 @@ def explore(
                 if not tried.holds:
                     _show_failure(console, tried, plant)
                 failed = sum(not one.holds for one in results)
-                progress.show(f"{len(results):,} of {len(wanted):,} played, {failed:,} failed")
+                played_s += tried.virtual_ms / 1_000
+                speed = played_s / max(time.monotonic() - began, 1e-9)
+                progress.show(
+                    f"{len(results):,} of {len(wanted):,} played, {failed:,} failed,"
+                    f" {speed:.1f} virtual seconds a second"
+                )
                 if until_found and failed:
                     break
         except KeyboardInterrupt:
@@ -219,7 +201,7 @@ def explore(
             raise SystemExit(130) from None
         except ResultFileError as error:
             raise click.ClickException(str(error)) from error
-    report = _explored(results, time.monotonic() - began, len(wanted), until_found)
+    report = _explored(results, time.monotonic() - began, played_s, len(wanted), until_found)
     report.show(console)
     if json_file is not None:
         report.write(json_file)
@@ -237,7 +219,12 @@ def _show_failure(console: Console, tried: Tried, plant: str) -> None:
     show_violations(console, (f"{rule}: {text}" for rule, text in tried.violations))
 
 
-def _explored(results: list[Tried], seconds: float, wanted: int, until_found: bool) -> Report:
+def _explored(
+    results: list[Tried], seconds: float, played_s: float, wanted: int, until_found: bool
+) -> Report:
+    """Return the report of a search. `played_s` are the virtual seconds that were played in these
+    `seconds`; the other results were in the state file.
+    """
     report = Report("sim explore")
     failed = [f"{tried.scenario} {tried.seed}" for tried in results if not tried.holds]
     virtual_s = sum(tried.virtual_ms for tried in results) / 1_000
@@ -248,6 +235,8 @@ def _explored(results: list[Tried], seconds: float, wanted: int, until_found: bo
     report.figure("processor seconds", round(cpu_s, 1))
     report.figure("seconds of this command", round(seconds, 1))
     report.figure("virtual seconds a processor second", round(virtual_s / max(cpu_s, 1e-9), 1))
+    if played_s:
+        report.figure("virtual seconds a second", round(played_s / max(seconds, 1e-9), 1))
     report.target("runs that failed", len(failed), "==", 0)
     if not until_found:
         report.target("runs", len(results), "==", wanted)
@@ -267,7 +256,7 @@ def _explored(results: list[Tried], seconds: float, wanted: int, until_found: bo
 def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | None) -> None:
     """Find the shortest run that still breaks a rule, and write it as a scenario file."""
     scenario, console = load(file), Console()
-    _check_plant(plant)
+    check_plant(plant)
     seed = seed_of(scenario, seed)
     result, _ = play_and_tell(scenario, seed, plant)
     broken = rules_broken(result.violations)
@@ -282,16 +271,13 @@ def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | No
         )
     rule = rule or broken[0]
     with Progress(console) as progress:
-
-        def play_run(candidate: Scenario, number: int) -> ScenarioResult:
-            progress.show(f"run {shrinker.runs}: {len(candidate.acts)} acts")
-            played, stories[candidate] = play_and_tell(candidate, number, plant)
-            return played
-
-        stories: dict[Scenario, list[str]] = {}
-        shrinker = Shrinker(rule, play_run)
-        shrunk = shrinker.shrink(scenario, seed, result.acts)
-    text = shrunk_text(shrunk, rule, plant, stories[shrunk.scenario])
+        shrunk, text = shrink_and_tell(
+            scenario,
+            result,
+            rule,
+            plant,
+            lambda number, acts: progress.show(f"run {number}: {acts} acts"),
+        )
     if output is not None:
         try:
             output.write_text(text, encoding="utf-8")
@@ -307,29 +293,6 @@ def shrink(file: str, seed: int | None, plant: str, rule: str, output: Path | No
     )
 
 
-def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:
-    """Return a failing run as the text of a file: the broken rule, the commands, and the events
-    (`lines`).
-    """
-    scenario, result, _ = shrunk
-    why = next(str(violation) for violation in result.violations if violation.rule == rule)
-    about = (f"This run breaks the rule: {why}", *((f"Planted: {plant}",) if plant else ()))
-    story = lines[-MOST_STORY_LINES:]
-    left_out = len(lines) - len(story)
-    return (
-        scenario._replace(about=about).text()
-        + f"> digest {python_version()} {result.digest}\n"
-        + (f"  … {left_out} lines before\n" if left_out else "")
-        + "".join(f"  {line}\n" for line in story)
-    )
-
-
-def python_version() -> str:
-    """Return Python's minor version, such as 3.11. A digest is valid only for one such version."""
-    major, minor, _ = platform.python_version_tuple()
-    return f"{major}.{minor}"
-
-
 @sim.command()
 @click.argument("file")
 @_plant_option
@@ -339,7 +302,7 @@ def replay(file: str, plant: str) -> None:
     Exits with 1 if the facts are not the same, byte for byte.
     """
     scenario, console = load(file), Console()
-    _check_plant(plant)
+    check_plant(plant)
     if scenario.seed is None:
         raise click.ClickException(
             f"{file} names no seed, so there is nothing to repeat: use `sim run`"

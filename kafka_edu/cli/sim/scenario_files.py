@@ -14,18 +14,25 @@ seed_option: Final = click.option(
 )
 
 
+def path_of(name: str) -> Path:
+    """Return the file of a scenario that comes with kafka-edu, or `name` itself."""
+    if name in SHIPPED and not Path(name).exists():
+        return Path(str(resources.files("kafka_edu.sim") / "scenarios" / f"{name}.sim"))
+    return Path(name)
+
+
 def load(name: str) -> Scenario:
-    """Return the scenario of a file, or one that comes with kafka-edu. Raises ClickException."""
+    """Return the scenario in a file, or a scenario of kafka-edu by its name. Raises
+    ClickException.
+    """
     try:
-        if name in SHIPPED and not Path(name).exists():
-            file = resources.files("kafka_edu.sim") / "scenarios" / f"{name}.sim"
-            return parse(file.read_text(encoding="utf-8"), name)
-        return read(Path(name))
+        path = path_of(name)
+        return read(path) if path == Path(name) else parse(path.read_text(encoding="utf-8"), name)
     except ScenarioError as error:
         raise click.ClickException(str(error)) from error
 
 
 def seed_of(scenario: Scenario, given: int | None) -> int:
-    """Return the seed to play: the given one, else the file's own, else 1."""
+    """Return the seed to play: the given seed, or the file's own seed, or 1."""
     chosen = scenario.seed if given is None else given
     return 1 if chosen is None else chosen

@@ -81,6 +81,25 @@ def _kill(stage: Stage, act: Act) -> Undo | None:
     return lambda: stage.start(broker)
 
 
+def _kill_in_write(stage: Stage, act: Act) -> Undo | None:
+    [broker] = act.who
+    sim = stage.cluster.brokers[broker]
+    if sim.server is None:
+        return None
+    chance = SeededRandom(f"{stage.cluster.seed}/{act}")
+    stage.cluster.kill_in_write(broker, chance.randint(*TORN_AFTER_BYTES))
+    process = sim.process
+
+    def start() -> None:
+        if sim.process is process:
+            if process.alive:
+                sim.file_system.no_crash()
+            else:
+                stage.start(broker)
+
+    return start
+
+
 def _kill_all(stage: Stage, _: Act) -> Undo | None:
     killed = [broker for broker in stage.cluster.brokers if _is_up(stage, broker)]
     for broker in killed:
@@ -135,6 +154,25 @@ def _cut(stage: Stage, act: Act) -> Undo | None:
     return lambda: stage.cluster.mend(a, b)
 
 
+def _isolate(stage: Stage, act: Act) -> Undo | None:
+    [broker] = act.who
+    others = [other for other in stage.cluster.brokers if other != broker]
+    for other in others:
+        stage.cluster.cut(broker, other)
+
+    def mend() -> None:
+        for other in others:
+            stage.cluster.mend(broker, other)
+
+    return mend
+
+
+def _reset_link(stage: Stage, act: Act) -> Undo | None:
+    a, b = (stage.cluster.brokers[broker].process for broker in act.who)
+    stage.cluster.network.reset_between(a, b)
+    return NOTHING_TO_UNDO
+
+
 def _cut_zookeeper(stage: Stage, act: Act) -> Undo | None:
     [broker] = act.who
     sim = stage.cluster.brokers[broker]
@@ -150,6 +188,21 @@ def _slow_link(stage: Stage, act: Act) -> Undo | None:
     a, b = (stage.cluster.brokers[broker].process for broker in act.who)
     network.slow_down(a, b, (act.by_ms / 4, act.by_ms))
     return lambda: network.speed_up(a, b)
+
+
+def _slow_client(stage: Stage, act: Act) -> Undo | None:
+    place = act.who[0] - 1
+    if place >= len(stage.clients):
+        return None
+    client, network = stage.clients[place], stage.cluster.network
+    for broker in stage.cluster.brokers.values():
+        network.slow_down(client, broker.process, (act.by_ms / 4, act.by_ms))
+
+    def quick() -> None:
+        for broker in stage.cluster.brokers.values():
+            network.speed_up(client, broker.process)
+
+    return quick
 
 
 def _slow_disk(stage: Stage, act: Act) -> Undo | None:
@@ -200,8 +253,22 @@ def _lose_tail(stage: Stage, act: Act) -> Undo | None:
 
 
 LINK: Final = (500, 5_000)
+TORN_AFTER_BYTES: Final = (0, 1_000)
+"""How many more bytes a broker writes before `kill-in-write` cuts a write."""
+BURST_CHANCE: Final = 0.3
+BURST_MS: Final = (0, 150)
+"""How soon the next act of a burst comes: several faults at once find more than one after the
+other.
+"""
+SAME_CHANCE: Final = 0.5
+"""How often an act of a burst is of the same kind as the one before it. Faults of one cause come
+together: ZooKeeper is busy, and several sessions end; a switch fails, and several links are cut.
+"""
 VERBS: Final[Mapping[str, Verb]] = {
     "kill": Verb("kill -9, and start it again", 1, _kill, (200, 6_000)),
+    "kill-in-write": Verb(
+        "kill -9 in the middle of a write, and start it again", 1, _kill_in_write, (500, 6_000)
+    ),
     "kill-all": Verb(
         "kill -9 of every broker at once, and start them again", 0, _kill_all, (200, 4_000)
     ),
@@ -209,6 +276,8 @@ VERBS: Final[Mapping[str, Verb]] = {
     "pause": Verb("SIGSTOP, and SIGCONT", 1, _pause, (300, 5_000)),
     "cut": Verb("no data passes between two brokers", 2, _cut, LINK),
     "cut-one-way": Verb("no data passes from the first to the second", 2, _cut, LINK),
+    "isolate": Verb("no data passes between it and any other broker", 1, _isolate, LINK),
+    "reset-link": Verb("all connections between two brokers are reset", 2, _reset_link),
     "cut-zookeeper": Verb("no data passes between it and ZooKeeper", 1, _cut_zookeeper, LINK),
     "slow-link": Verb("data between two brokers takes so long", 2, _slow_link, LINK, (20, 400)),
     "slow-disk": Verb("what it writes takes so long", 1, _slow_disk, LINK, (100, 2_000)),
@@ -217,6 +286,14 @@ VERBS: Final[Mapping[str, Verb]] = {
     "reset-clients": Verb("all connections of clients are reset", 0, _reset_clients),
     "pause-client": Verb(
         "SIGSTOP and SIGCONT of a client", 1, _pause_client, (500, 6_000), of_clients=True
+    ),
+    "slow-client": Verb(
+        "data to and from a client takes so long",
+        1,
+        _slow_client,
+        LINK,
+        (20, 1_000),
+        of_clients=True,
     ),
     "lose-tail": Verb(
         "power fails: it loses what was not flushed, and starts again", 1, _lose_tail, (200, 6_000)
@@ -255,13 +332,16 @@ def draw(
     every_ms: tuple[int, int],
 ) -> list[Act]:
     """Draw a schedule: an act about every `every_ms`, each of a random kind, until `within_ms`.
+    Some acts come in bursts, one shortly after the other, and many of these are of the same kind.
 
     `brokers` and `clients` are their numbers. Both are counted from 1.
     """
     acts: list[Act] = []
     at_ms = chance.randint(*every_ms)
+    name, in_burst = "", False
     while at_ms < within_ms:
-        name = chance.choice(verbs)
+        if not in_burst or chance.random() >= SAME_CHANCE:
+            name = chance.choice(verbs)
         verb = VERBS[name]
         acts.append(
             Act(
@@ -272,12 +352,20 @@ def draw(
                         range(1, (clients if verb.of_clients else brokers) + 1), verb.takes
                     )
                 ),
-                chance.randint(*verb.for_ms) if verb.for_ms else 0,
-                chance.randint(*verb.by_ms) if verb.by_ms else 0,
+                _rather_short(chance, verb.for_ms) if verb.for_ms else 0,
+                _rather_short(chance, verb.by_ms) if verb.by_ms else 0,
             )
         )
-        at_ms += chance.randint(*every_ms)
+        in_burst = chance.random() < BURST_CHANCE
+        at_ms += chance.randint(*(BURST_MS if in_burst else every_ms))
     return acts
+
+
+def _rather_short(chance: SeededRandom, between_ms: tuple[int, int]) -> int:
+    """Draw a time. Short ones are more frequent: most faults of real machines are short too."""
+    low, high = between_ms
+    part = chance.random()
+    return low + int((high - low) * part * part)
 
 
 def parse_act(words: Sequence[str]) -> Act:

@@ -11,12 +11,14 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.sim.scenario.history import History, Outcome
-from kafka_edu.sim.scenario.language import Scenario
+from kafka_edu.sim.scenario.language import Scenario, process_names
 from kafka_edu.sim.scenario.stored import StoredLog, StoredRecord, partitions_of
 from kafka_edu.sim.scenario.watch import Watch
 from kafka_edu.sim.sim_cluster import SimCluster
 
 _SHOWN: Final = 5
+DELETE_RETENTION_MS: Final = 86_400_000
+"""delete.retention.ms of a topic that does not set it."""
 
 
 class Violation(NamedTuple):
@@ -53,9 +55,10 @@ def _some(found: list[str]) -> str:
 
 def _idempotent(seen: Evidence) -> set[str]:
     return {
-        client.name
+        name
         for client in seen.scenario.clients
         if (client.kind == "producer" and client.idempotent) or client.kind == "transactions"
+        for name in process_names(client)
     }
 
 
@@ -77,7 +80,12 @@ def _decided(seen: Evidence, name: str) -> bool:
 
 def acked_records_are_there(seen: Evidence) -> Iterator[str]:
     """Each record that was acknowledged with acks=all is in the leader's log, at its offset."""
-    with_all = {client.name for client in seen.scenario.clients if client.acks == "all"}
+    with_all = {
+        name
+        for client in seen.scenario.clients
+        if client.acks == "all"
+        for name in process_names(client)
+    }
     compacted = _compacted(seen)
     for log in seen.leader_logs():
         if log.tp.topic in compacted:
@@ -234,6 +242,25 @@ def commits_go_on(seen: Evidence) -> Iterator[str]:
         highest.setdefault(key, []).append((commit.acked_ms, commit.offset, commit.member))
 
 
+def commits_are_not_forgotten(seen: Evidence) -> Iterator[str]:
+    """A member that asks for the committed offset gets what it has committed itself, or more."""
+    for known in seen.history.known:
+        committed = max(
+            (
+                commit.offset
+                for commit in seen.history.commits
+                if (commit.group, commit.member, commit.tp) == (known.group, known.member, known.tp)
+                and commit.acked_ms < known.asked_ms
+            ),
+            default=0,
+        )
+        if known.offset < committed:
+            yield (
+                f"{known.member} had committed {committed} of {known.tp}, and at"
+                f" {known.asked_ms / 1_000:.2f} s {known.offset} was committed"
+            )
+
+
 def members_begin_at_the_committed_offset(seen: Evidence) -> Iterator[str]:
     """A member that gets a partition begins at the committed offset, or later: what was committed
     before it got the partition is not read again.
@@ -274,8 +301,9 @@ def groups_read_everything_once_or_more(seen: Evidence) -> Iterator[str]:
         if client.kind != "group":
             continue
         read: dict[TopicPartition, set[int]] = {}
+        members = set(process_names(client))
         for record in seen.history.reads:
-            if record.reader.startswith(f"{client.name}-"):
+            if record.reader in members:
                 read.setdefault(record.tp, set()).add(record.offset)
         for log in seen.leader_logs():
             if log.tp.topic != client.topic or log.tp.topic in _compacted(seen):
@@ -352,20 +380,37 @@ def everybody_agrees(seen: Evidence) -> Iterator[str]:
 
 
 def last_values_stay(seen: Evidence) -> Iterator[str]:
-    """A compacted log still has the last acknowledged value of each key, or a later one."""
+    """A compacted log still has the last acknowledged value of each key, or a later one. A key that
+    was deleted last may be gone, with its tombstone. No older value of it may be back.
+    """
     compacted = _compacted(seen)
     for log in seen.leader_logs():
         if log.tp.topic not in compacted:
             continue
         newest = {stored.key: stored.offset for stored in log.records}
+        last: dict[str, tuple[int, str]] = {}
         for name, acked in seen.history.acked.items():
             sent = seen.history.sent[name]
-            if (
-                sent.tp == log.tp
-                and newest.get(sent.key, -1) < acked.offset
-                and _decided(seen, name)
-            ):
-                yield f"{log.tp}: the last value of {sent.key} was {name} at {acked.offset}"
+            if sent.tp == log.tp and _decided(seen, name):
+                last[sent.key] = max(last.get(sent.key, (-1, "")), (acked.offset, name))
+        for key, (offset, name) in last.items():
+            found = newest.get(key, -1)
+            deleted = seen.history.sent[name].is_tombstone
+            if deleted and (found < 0 or _may_miss_tombstones(seen, log)):
+                continue
+            if found < offset:
+                what = "was deleted by" if deleted else "had the last value"
+                yield f"{log.tp}: {key} {what} {name} at {offset}, and has {found} now"
+
+
+def _may_miss_tombstones(seen: Evidence, log: StoredLog) -> bool:
+    """Return whether the leader was once out of sync for longer than delete.retention.ms. By then
+    the other replicas may have removed a tombstone that it has never read. An old value is back
+    then, in Kafka too.
+    """
+    configs = next(dict(one.configs) for one in seen.scenario.topics if one.name == log.tp.topic)
+    retention_ms = int(configs.get("delete.retention.ms", DELETE_RETENTION_MS))
+    return seen.watch.longest_absence_ms(log.tp, log.broker) >= retention_ms
 
 
 RULES: Final[Mapping[str, Callable[[Evidence], Iterator[str]]]] = {
@@ -378,6 +423,7 @@ RULES: Final[Mapping[str, Callable[[Evidence], Iterator[str]]]] = {
     "nothing below a high watermark is lost": nothing_below_a_high_watermark_is_lost,
     "readers get each record once": readers_get_each_record_once,
     "commits go on": commits_go_on,
+    "commits are not forgotten": commits_are_not_forgotten,
     "members begin at the committed offset": members_begin_at_the_committed_offset,
     "groups read everything": groups_read_everything_once_or_more,
     "one leader and one controller": one_leader_and_one_controller,

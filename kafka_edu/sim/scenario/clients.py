@@ -8,7 +8,7 @@ network.
 import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from kafka_edu.clients.client_errors import ClientException
@@ -23,11 +23,13 @@ from kafka_edu.sim.scenario.history import (
     Assigned,
     Commit,
     History,
+    Known,
     Outcome,
     Read,
     SentRecord,
 )
-from kafka_edu.sim.scenario.language import ClientLine
+from kafka_edu.sim.scenario.language import ClientLine, process_names
+from kafka_edu.sim.scenario.stored import NAME_HEADER, name_of
 from kafka_edu.sim.seeded_random import SeededRandom
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
@@ -36,6 +38,10 @@ POLL_MS: Final = 200
 AGAIN_S: Final = 0.2
 MOST_IN_TRANSACTION: Final = 6
 ABORT_CHANCE: Final = 0.25
+ASK_CHANCE: Final = 0.3
+"""How often a member of a group asks for the committed offsets before it commits."""
+TAKE_OVER_S: Final = (0.2, 2.0)
+"""How long an instance with a shared transactional id waits before it fences the other one."""
 _PRODUCER: Final[Mapping[str, object]] = {
     "retry.backoff.ms": 50,
     "request.timeout.ms": 2_000,
@@ -107,11 +113,12 @@ class Surroundings:
 class _Sends:
     """The records of one producer's program, with their numbers and their answers."""
 
-    def __init__(self, around: Surroundings, name: str, topic: str, keys: int = 0) -> None:
+    def __init__(self, around: Surroundings, name: str, line: ClientLine) -> None:
         self._around = around
         self._name = name
-        self._tps = around.tps(topic)
-        self._keys = keys
+        self._tps = around.tps(line.topic)
+        self._keys = line.keys
+        self._deletes = line.deletes
         self._numbers: Counter[TopicPartition] = Counter()
         self._chance = around.chance(f"{name}/records")
         self.session = 0
@@ -119,7 +126,7 @@ class _Sends:
 
     async def send(self, producer: Producer, transaction: int = -1) -> None:
         """Send the next record. Raises what `Producer.send` raises."""
-        key = f"k{self._chance.randrange(self._keys)}" if self._keys else ""
+        key = f"k{self._key()}" if self._keys else ""
         # Records with the same key go to the same partition, as with Kafka's partitioner.
         place = int(key[1:]) if key else self._chance.randrange(len(self._tps))
         tp = self._tps[place % len(self._tps)]
@@ -127,8 +134,9 @@ class _Sends:
         self._numbers[tp] += 1
         name = f"{self._name}-{tp.partition}-{number}"
         history = self._around.history
+        deletes = bool(self._deletes) and self._chance.randrange(100) < self._deletes
         history.sent[name] = SentRecord(
-            name, self._name, tp, number, self.session, key, transaction
+            name, self._name, tp, number, self.session, key, transaction, deletes
         )
 
         def on_delivery(metadata: RecordMetadata | None, error: KafkaException | None) -> None:
@@ -142,15 +150,21 @@ class _Sends:
         try:
             await producer.send(
                 tp.topic,
-                name.encode(),
+                None if deletes else name.encode(),
                 key.encode() if key else None,
                 partition=tp.partition,
+                headers=[(NAME_HEADER, name.encode())] if deletes else None,
                 on_delivery=on_delivery,
             )
         except KafkaException as error:
             if name not in history.failed and name not in history.acked:
                 on_delivery(None, error)
             raise
+
+    def _key(self) -> int:
+        """Draw a key. Low ones are frequent, and high ones are rare, as in most topics."""
+        chance = self._chance.random()
+        return int(self._keys * chance * chance * chance)
 
 
 class ScenarioClient(ABC):
@@ -177,7 +191,7 @@ class ProducingClient(ScenarioClient):
 
     def __init__(self, around: Surroundings, line: ClientLine) -> None:
         super().__init__(around, line)
-        self._sends = _Sends(around, line.name, line.topic, line.keys)
+        self._sends = _Sends(around, line.name, line)
 
     async def run(self) -> None:
         settings: dict[str, object] = {
@@ -199,12 +213,16 @@ class ProducingClient(ScenarioClient):
 
 
 class TransactingClient(ScenarioClient):
-    """Sends small transactions one after the other, and aborts some of them on purpose."""
+    """Sends small transactions one after the other, and aborts some of them on purpose.
 
-    def __init__(self, around: Surroundings, line: ClientLine) -> None:
-        super().__init__(around, line)
-        self._sends = _Sends(around, line.name, line.topic)
-        self._chance = around.chance(f"{line.name}/ends")
+    Several instances may have the same transactional id. An instance that was fenced takes over
+    again a moment later.
+    """
+
+    def __init__(self, around: Surroundings, line: ClientLine, name: str) -> None:
+        super().__init__(around, line, name)
+        self._sends = _Sends(around, name, line)
+        self._chance = around.chance(f"{name}/ends")
 
     async def run(self) -> None:
         settings: dict[str, object] = {
@@ -212,16 +230,17 @@ class TransactingClient(ScenarioClient):
             "transaction.timeout.ms": 3_000,
         }
         while not self._stopping:
-            producer = self._around.producer(self._line.name, settings)
+            producer = self._around.producer(self.name, settings)
             try:
                 async with producer:
                     await self._initialized(producer)
                     while not self._stopping:
                         await self._transaction(producer)
             except KafkaException as error:
-                self._around.history.new_sessions.append(f"{self._line.name}: {error}")
+                self._around.history.new_sessions.append(f"{self.name}: {error}")
                 self._sends.session += 1
-                await asyncio.sleep(AGAIN_S)
+                shared = self._line.instances > 1
+                await asyncio.sleep(self._chance.uniform(*TAKE_OVER_S) if shared else AGAIN_S)
 
     async def _initialized(self, producer: Producer) -> None:
         while True:
@@ -264,7 +283,13 @@ class ReadingClient(ScenarioClient):
 
 
 class MemberClient(ScenarioClient):
-    """One member of a consumer group. It commits after each poll."""
+    """One member of a consumer group. It commits after each poll. Now and then it asks before that
+    which offsets are committed.
+    """
+
+    def __init__(self, around: Surroundings, line: ClientLine, name: str) -> None:
+        super().__init__(around, line, name)
+        self._chance = around.chance(f"{name}/asks")
 
     async def run(self) -> None:
         settings = {
@@ -278,11 +303,24 @@ class MemberClient(ScenarioClient):
             while not self._stopping:
                 read = await _poll(consumer, self.name, self._around)
                 if read:
+                    if self._chance.random() < ASK_CHANCE:
+                        await self._ask(consumer, read)
                     await self._commit(consumer, read)
 
     def _note_assigned(self, partitions: tuple[TopicPartition, ...]) -> None:
         history, now_ms = self._around.history, self._around.now_ms()
         history.assigned += [Assigned(self._line.name, self.name, tp, now_ms) for tp in partitions]
+
+    async def _ask(self, consumer: Consumer, tps: Iterable[TopicPartition]) -> None:
+        asked_ms = self._around.now_ms()
+        try:
+            committed = await consumer.committed(tps)
+        except ClientException:
+            return  # No answer is no fault: it commits all the same.
+        self._around.history.known += [
+            Known(self._line.name, self.name, tp, offset.offset, asked_ms)
+            for tp, offset in committed.items()
+        ]
 
     async def _commit(self, consumer: Consumer, read: Mapping[TopicPartition, int]) -> None:
         began_ms = self._around.now_ms()
@@ -303,7 +341,8 @@ async def _poll(consumer: Consumer, reader: str, around: Surroundings) -> dict[T
     last: dict[TopicPartition, int] = {}
     for record in await consumer.poll(POLL_MS):
         tp = TopicPartition(record.topic, record.partition)
-        name = record.value.decode() if isinstance(record.value, bytes) else str(record.value)
+        value = record.value if isinstance(record.value, bytes) else None
+        name = name_of(value, record.headers)
         around.history.reads.append(Read(reader, tp, record.offset, name, around.now_ms()))
         last[tp] = record.offset
     return last
@@ -311,10 +350,12 @@ async def _poll(consumer: Consumer, reader: str, around: Surroundings) -> dict[T
 
 _MAKERS: Final[Mapping[str, Callable[[Surroundings, ClientLine], list[ScenarioClient]]]] = {
     "producer": lambda around, line: [ProducingClient(around, line)],
-    "transactions": lambda around, line: [TransactingClient(around, line)],
+    "transactions": lambda around, line: [
+        TransactingClient(around, line, name) for name in process_names(line)
+    ],
     "consumer": lambda around, line: [ReadingClient(around, line)],
     "group": lambda around, line: [
-        MemberClient(around, line, f"{line.name}-{number}") for number in range(1, line.members + 1)
+        MemberClient(around, line, name) for name in process_names(line)
     ],
 }
 

@@ -5,7 +5,10 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
+from functools import cache
+from importlib import resources
 from multiprocessing import get_context
+from pathlib import Path
 from time import process_time
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +17,26 @@ from kafka_edu.sim.scenario.checker import Violation
 from kafka_edu.sim.scenario.language import Scenario
 from kafka_edu.sim.scenario.scenario_run import play
 
+PLAYED: Final = (
+    "common",
+    "trace",
+    "protocol",
+    "record",
+    "timer",
+    "purgatory",
+    "cluster",
+    "log",
+    "zk",
+    "network",
+    "replication",
+    "controller",
+    "coordinator",
+    "server",
+    "security",
+    "clients",
+    "sim",
+)
+"""The packages of kafka_edu whose code plays a run."""
 AHEAD: Final = 4
 """How many seeds wait for each worker, so that it never has to wait for one."""
 
@@ -29,6 +52,8 @@ class Tried(NamedTuple):
     virtual_ms: int
     cpu_s: float
     violations: tuple[tuple[str, str], ...]
+    code: str
+    """`code_version` of the code that played it."""
 
     @property
     def holds(self) -> bool:
@@ -38,6 +63,20 @@ class Tried(NamedTuple):
 def what_of(scenario: Scenario, plant: str = "") -> str:
     """Return `Tried.what` of a scenario. A changed file has another one, so its seeds are new."""
     return hashlib.sha256(f"{plant}\n{scenario.text()}".encode()).hexdigest()[:16]
+
+
+@cache
+def code_version() -> str:
+    """Return the version of the code that decides what happens in a run: the hash of its files.
+
+    With the same seed, another version may play another run.
+    """
+    found = hashlib.sha256()
+    package = resources.files("kafka_edu")
+    for name in PLAYED:
+        for path in sorted(Path(str(package / name)).rglob("*.py")):
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]
 
 
 @contextmanager
@@ -66,6 +105,7 @@ def try_seed(scenario: Scenario, seed: int, plant: str = "") -> Tried:
             result.virtual_ms,
             round(process_time() - before, 3),
             tuple((violation.rule, violation.text) for violation in result.violations),
+            code_version(),
         )
 
 

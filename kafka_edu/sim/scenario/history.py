@@ -13,7 +13,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 
 class SentRecord(NamedTuple):
     """A record that a producer was asked to send. Its value is `name`, which no other record
-    has.
+    has. A tombstone has no value, and its name in a header.
     """
 
     name: str
@@ -26,6 +26,7 @@ class SentRecord(NamedTuple):
     key: str
     transaction: int
     """The number of its transaction in the history, or -1."""
+    is_tombstone: bool = False
 
 
 class Acked(NamedTuple):
@@ -66,6 +67,16 @@ class Commit(NamedTuple):
     acked_ms: int
 
 
+class Known(NamedTuple):
+    """The committed offset that the group's coordinator gave to a member that asked for it."""
+
+    group: str
+    member: str
+    tp: TopicPartition
+    offset: int
+    asked_ms: int
+
+
 class Assigned(NamedTuple):
     """A partition that a member of a group got. It begins at the committed offset."""
 
@@ -86,6 +97,7 @@ class History:
         self.transactions: list[Outcome] = []
         self.reads: list[Read] = []
         self.commits: list[Commit] = []
+        self.known: list[Known] = []
         self.assigned: list[Assigned] = []
         self.new_sessions: list[str] = []
         """Why a producer had to begin again with another id."""

@@ -17,12 +17,18 @@ shrink` wrote has the acts themselves instead, and the seed:
     > at 3.412s kill 2 for 4.1s
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.sim.scenario.acts import VERBS, Act, parse_act
+from kafka_edu.sim.seeded_random import SeededRandom
 from kafka_edu.sim.times import parse_ms, show_ms
+
+LATENCY: Final = "sim.latency.ms"
+"""A setting of the simulation, and not of the brokers: the longest time that data takes on a link
+that is not slow. The shortest one is a tenth of it.
+"""
 
 
 class ScenarioError(Exception):
@@ -47,14 +53,31 @@ class ClientLine(NamedTuple):
     acks: str = "all"
     idempotent: bool = True
     keys: int = 0
-    """How many different keys its records have. 0: none has a key."""
+    """How many different keys its records have. 0: none has a key. Some keys are much more frequent
+    than others.
+    """
+    deletes: int = 0
+    """How many of 100 records delete their key: they are tombstones."""
     members: int = 2
     """Of a group: how many consumers it has."""
+    instances: int = 1
+    """How many processes use the same transactional id. Each one fences the one before it."""
+
+
+def process_names(client: ClientLine) -> list[str]:
+    """Return the names of a client's processes: a group has one for each member, and a producer of
+    transactions one for each instance.
+    """
+    if client.kind == "group":
+        return [f"{client.name}-{number}" for number in range(1, client.members + 1)]
+    if client.instances > 1:
+        return [f"{client.name}{number}" for number in range(1, client.instances + 1)]
+    return [client.name]
 
 
 def processes_of(client: ClientLine) -> int:
-    """Return how many processes a client has: a group has one for each member."""
-    return client.members if client.kind == "group" else 1
+    """Return how many processes a client has."""
+    return len(process_names(client))
 
 
 class Faults(NamedTuple):
@@ -80,16 +103,43 @@ class Scenario(NamedTuple):
     seed: int | None = None
     digests: tuple[tuple[str, str], ...] = ()
     """The digest that the run must have, by minor version of Python."""
+    variations: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Settings of the brokers, with the values from which each seed draws one."""
 
     def with_acts(self, seed: int, acts: Sequence[Act]) -> "Scenario":
-        """Return the scenario with a fixed seed and these acts in place of faults by chance."""
-        return self._replace(faults=Faults(), acts=tuple(acts), seed=seed, digests=())
+        """Return the scenario with a fixed seed and these acts in place of faults by chance. The
+        settings that this seed draws are fixed too.
+        """
+        return self._replace(
+            faults=Faults(),
+            acts=tuple(acts),
+            seed=seed,
+            digests=(),
+            properties=self.properties_for(seed),
+            variations=(),
+        )
+
+    def properties_for(self, seed: int) -> tuple[tuple[str, str], ...]:
+        """Return the settings of the brokers, with those that the seed draws."""
+        chance = SeededRandom(f"{seed}/settings")
+        drawn = [(key, chance.choice(values)) for key, values in self.variations]
+        return (*self.properties, *drawn)
+
+    def digest_for(self, version: str) -> str | None:
+        """Return the digest that the run must have on this version of Python. Without one of its
+        own, a version has the first digest of the file.
+        """
+        first = next((digest for _, digest in self.digests), None)
+        return dict(self.digests).get(version, first)
 
     def text(self) -> str:
         """Return the scenario as a file. `parse` reads it back."""
         lines = [f"# {line}" if line else "#" for line in self.about]
         settings = "".join(f" {key}={value}" for key, value in self.properties)
         lines.append(f"> cluster brokers={self.brokers}{settings}")
+        if self.variations:
+            varied = (f"{key}={'|'.join(values)}" for key, values in self.variations)
+            lines.append(f"> vary {' '.join(varied)}")
         for topic in self.topics:
             configs = "".join(f" {key}={value}" for key, value in topic.configs)
             lines.append(
@@ -110,17 +160,17 @@ class Scenario(NamedTuple):
 
 
 _OPTIONS: Final[Mapping[str, frozenset[str]]] = {
-    "producer": frozenset({"topic", "rate", "acks", "idempotent", "keys"}),
+    "producer": frozenset({"topic", "rate", "acks", "idempotent", "keys", "deletes"}),
     "consumer": frozenset({"topic"}),
     "group": frozenset({"topic", "members"}),
-    "transactions": frozenset({"topic", "rate"}),
+    "transactions": frozenset({"topic", "rate", "instances"}),
 }
 _DEFAULTS: Final = ClientLine("", "", "")
 
 
 def _client_text(client: ClientLine) -> str:
     words = [f"> {client.kind} {client.name} topic={client.topic}"]
-    for option in ("rate", "acks", "keys", "members"):
+    for option in ("rate", "acks", "keys", "deletes", "members", "instances"):
         value = getattr(client, option)
         if option in _OPTIONS[client.kind] and value != getattr(_DEFAULTS, option):
             words.append(f"{option}={value}")
@@ -136,6 +186,7 @@ class _Reader:
         self.scenario = Scenario(name, (), 0, (), (), (), Faults(), 0, 0)
         self.commands: dict[str, Callable[[list[str], dict[str, str]], Scenario]] = {
             "cluster": self._cluster,
+            "vary": self._vary,
             "topic": self._topic,
             **dict.fromkeys(_OPTIONS, self._client),
             "faults": self._faults,
@@ -163,8 +214,20 @@ class _Reader:
 
     def _cluster(self, words: list[str], options: dict[str, str]) -> Scenario:
         _none(words, "cluster brokers=3 min.insync.replicas=2")
+        _check_latency([options[LATENCY]] if LATENCY in options else [])
         brokers = _number(options.pop("brokers", "3"), "brokers", 1, 9)
         return self.scenario._replace(brokers=brokers, properties=tuple(options.items()))
+
+    def _vary(self, words: list[str], options: dict[str, str]) -> Scenario:
+        _none(words, "vary replica.lag.time.max.ms=600|2000")
+        varied = {key: tuple(values.split("|")) for key, values in options.items()}
+        for key, values in varied.items():
+            if len(values) < 2 or "" in values:
+                raise ValueError(f"{key} needs two values or more: vary {key}=1|100")
+            _check_latency(values if key == LATENCY else ())
+            if key in dict(self.scenario.properties):
+                raise ValueError(f"{key} is fixed in the line of the cluster: take it out there")
+        return self.scenario._replace(variations=(*self.scenario.variations, *varied.items()))
 
     def _topic(self, words: list[str], options: dict[str, str]) -> Scenario:
         name = _one(words, "topic t partitions=4 rf=3")
@@ -209,7 +272,9 @@ class _Reader:
             acks,
             idempotent == "true",
             _number(options.get("keys", "0"), "keys", 0, 1_000),
+            _number(options.get("deletes", "0"), "deletes", 0, 100),
             _number(options.get("members", "2"), "members", 1, 9),
+            _number(options.get("instances", "1"), "instances", 1, 9),
         )
         return self.scenario._replace(clients=(*self.scenario.clients, client))
 
@@ -273,6 +338,12 @@ def read(path: Path) -> Scenario:
         return parse(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise ScenarioError(f"cannot read {path}: {error}") from error
+
+
+def _check_latency(values: Iterable[str]) -> None:
+    for value in values:
+        if not value.isdigit() or not 0 < int(value) <= 1_000:
+            raise ValueError(f"{LATENCY}={value} is not a whole number from 1 to 1000")
 
 
 def _one(words: list[str], example: str) -> str:

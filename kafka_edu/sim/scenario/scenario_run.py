@@ -14,7 +14,7 @@ from kafka_edu.sim.scenario.acts import ENDS, VERBS, Act, Stage, Undo, draw
 from kafka_edu.sim.scenario.checker import Evidence, Violation, check
 from kafka_edu.sim.scenario.clients import Surroundings, make_clients
 from kafka_edu.sim.scenario.history import History, Outcome
-from kafka_edu.sim.scenario.language import Scenario, processes_of
+from kafka_edu.sim.scenario.language import LATENCY, Scenario, processes_of
 from kafka_edu.sim.scenario.stored import stored_logs
 from kafka_edu.sim.scenario.watch import Watch
 from kafka_edu.sim.seeded_random import SeededRandom
@@ -150,6 +150,8 @@ class ScenarioRun:
                 )
             )
         replicas = min(3, scenario.brokers)
+        properties = dict(scenario.properties_for(seed))
+        latency_ms = float(properties.pop(LATENCY, 0))
         self.cluster = SimCluster(
             seed,
             list(brokers),
@@ -158,12 +160,14 @@ class ScenarioRun:
                 "offsets.topic.replication.factor": str(replicas),
                 "transaction.state.log.replication.factor": str(replicas),
                 "transaction.state.log.min.isr": str(min(2, replicas)),
-                **dict(scenario.properties),
+                **properties,
             },
             level=level,
             zookeeper_tick_ms=ZOOKEEPER_TICK_MS,
             make_random=SeededRandom,
         )
+        if latency_ms:
+            self.cluster.network.latency_ms = (latency_ms / 10, latency_ms)
         self._slice_ms = slice_ms
         self._looked_ms = 0
         self._due: list[Due] = []

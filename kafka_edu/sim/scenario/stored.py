@@ -1,6 +1,6 @@
 """The brokers' logs at the end of a run, read without any client."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
@@ -13,10 +13,14 @@ from kafka_edu.replication.partition import Partition
 from kafka_edu.sim.sim_cluster import SimCluster
 
 _AT_ONCE: Final = 1 << 20
+NAME_HEADER: Final = "name"
+"""The header in which a tombstone has its name."""
 
 
 class StoredRecord(NamedTuple):
-    """One record of a log. `name` is its value as text."""
+    """One record of a log. `name` is its value as text, or of a tombstone the name in its
+    header.
+    """
 
     offset: int
     name: str
@@ -24,6 +28,14 @@ class StoredRecord(NamedTuple):
     producer_id: int
     producer_epoch: int
     is_transactional: bool
+    is_tombstone: bool = False
+
+
+def name_of(value: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> str:
+    """Return the name of a record, by which the history knows it."""
+    if value is None:
+        value = next((value for key, value in headers if key == NAME_HEADER), None)
+    return (value or b"").decode(errors="replace")
 
 
 class Marker(NamedTuple):
@@ -93,11 +105,12 @@ def read_log(log: Log) -> tuple[StoredRecord | Marker, ...]:
                 found += [
                     StoredRecord(
                         record.offset,
-                        (record.value or b"").decode(errors="replace"),
+                        name_of(record.value, record.headers),
                         (record.key or b"").decode(errors="replace"),
                         header.producer_id,
                         header.producer_epoch,
                         header.is_transactional,
+                        record.value is None,
                     )
                     for record in read_entry(entry)
                 ]

@@ -3,6 +3,7 @@
 It only reads. A run with a watch has the same facts, byte for byte, as a run without one.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
@@ -31,6 +32,9 @@ class Watch:
         """The last high watermark of a leader, by broker, its start, partition and epoch."""
         self.promises: dict[TopicPartition, Promise] = {}
         self.went_back: list[str] = []
+        self._in_sync_ms: dict[tuple[TopicPartition, int], int] = {}
+        """When a broker was last seen in the ISR of a partition's leader."""
+        self._absences_ms: dict[tuple[TopicPartition, int], int] = {}
         self.leaders: dict[tuple[TopicPartition, int], set[int]] = {}
         """The brokers that became leader of a partition in one leader epoch."""
         self.controllers: dict[int, set[int]] = {}
@@ -56,6 +60,7 @@ class Watch:
                 if not partition.is_leader:
                     continue
                 tp, epoch = partition.topic_partition, partition.leader_epoch
+                self._note_in_sync(tp, partition.isr, now_ms)
                 mark = partition.high_watermark.offset
                 key = sim.id, sim.incarnation, tp, epoch
                 before = self._marks.get(key, -1)
@@ -67,6 +72,18 @@ class Watch:
                 self._marks[key] = mark
                 if mark > self.promises.get(tp, _NONE).high_watermark:
                     self.promises[tp] = Promise(mark, sim.id, epoch, now_ms)
+
+    def _note_in_sync(self, tp: TopicPartition, isr: Iterable[int], now_ms: int) -> None:
+        for broker in isr:
+            key = tp, broker
+            absence_ms = now_ms - self._in_sync_ms.get(key, now_ms)
+            if absence_ms > self._absences_ms.get(key, 0):
+                self._absences_ms[key] = absence_ms
+            self._in_sync_ms[key] = now_ms
+
+    def longest_absence_ms(self, tp: TopicPartition, broker: int) -> int:
+        """Return for how long a broker was in no leader's ISR of this partition, at most."""
+        return self._absences_ms.get((tp, broker), 0)
 
 
 _NONE = Promise(-1, -1, -1, -1)

@@ -16,6 +16,7 @@ from kafka_edu.sim.scenario.history import (
     Assigned,
     Commit,
     History,
+    Known,
     Outcome,
     Read,
     SentRecord,
@@ -54,6 +55,8 @@ class Parts(NamedTuple):
     state: dict[str, Any]
     follower: list[StoredRecord | Marker] | None = None
     """What the follower has, if it is not the same."""
+    absence_ms: int = 0
+    """For how long the leader was out of sync."""
 
 
 def right() -> Parts:
@@ -107,6 +110,7 @@ def evidence(parts: Parts, scenario: Scenario, monkeypatch: pytest.MonkeyPatch) 
         went_back=parts.went_back,
         leaders=parts.leaders,
         controllers=parts.controllers,
+        longest_absence_ms=lambda tp, broker: parts.absence_ms,
     )
     return Evidence(scenario, cluster, parts.history, watch, {T0: logs})
 
@@ -178,6 +182,10 @@ def commit_less(parts: Parts) -> None:
     parts.history.commits.append(Commit("g", "g-1", T0, 3, 2_040, 2_050))
 
 
+def forget_a_commit(parts: Parts) -> None:
+    parts.history.known.append(Known("g", "g-1", T0, 1, 2_050))
+
+
 def begin_too_early(parts: Parts) -> None:
     parts.history.assigned.append(Assigned("g", "g-2", T0, 2_025))
     parts.history.reads.append(Read("g-2", T0, 1, "p-0-1", 2_050))
@@ -226,6 +234,7 @@ def have_another_epoch(parts: Parts) -> None:
         (change_what_was_read, "nothing below a high watermark is lost", "where p-0-0 is"),
         (read_twice, "readers get each record once", "c read t-0 0 after 3"),
         (commit_less, "commits go on", "g-2 committed 5, and g-1 later 3"),
+        (forget_a_commit, "commits are not forgotten", "g-1 had committed 2 of t-0"),
         (begin_too_early, "members begin at the committed offset", "read 1, where 2 was committed"),
         (miss_one, "groups read everything", "g has not read t-0 1: p-0-1"),
         (lead_twice, "one leader and one controller", r"leaders \[1, 2\] in leader epoch 0"),
@@ -269,7 +278,40 @@ def test_a_compacted_log_may_lose_old_values_but_not_the_last(
     parts.history.transactions[0] = Outcome.ABORTED
     parts.entries[:] = [entry for entry in parts.entries if entry.offset not in (1, 2, 3)]
     found = check(evidence(parts, COMPACTED, monkeypatch))
-    assert ("last values stay", "t-0: the last value of k1 was p-0-1 at 1") in found
+    assert ("last values stay", "t-0: k1 had the last value p-0-1 at 1, and has -1 now") in found
+
+
+def deleted(*, gone: bool = False, absence_ms: int = 0) -> Parts:
+    """Return a run that ends with a delete of k1: offset 5 has the tombstone, or it is gone."""
+    parts = right()._replace(absence_ms=absence_ms)
+    parts.history.sent["p-0-2"] = SentRecord("p-0-2", "p", T0, 2, 0, "k1", -1, is_tombstone=True)
+    parts.history.acked["p-0-2"] = Acked(5, 1_010)
+    parts.history.reads.append(Read("g-1", T0, 5, "p-0-2", 2_000))
+    tombstone = StoredRecord(5, "p-0-2", "k1", 7, 0, is_transactional=False, is_tombstone=True)
+    parts.entries.append(Marker(5, 9, is_commit=True) if gone else tombstone)
+    return parts
+
+
+def without(parts: Parts, *offsets: int) -> Parts:
+    parts.entries[:] = [entry for entry in parts.entries if entry.offset not in offsets]
+    return parts
+
+
+def test_a_deleted_key_may_go_with_its_tombstone_and_not_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def found(parts: Parts) -> list[str]:
+        return [
+            violation.text
+            for violation in check(evidence(parts, COMPACTED, monkeypatch))
+            if violation.rule == "last values stay"
+        ]
+
+    assert found(deleted()) == []
+    assert found(without(deleted(gone=True), 1, 3)) == [], "the key has gone with its tombstone"
+    back = "t-0: k1 was deleted by p-0-2 at 5, and has 3 now"
+    assert found(deleted(gone=True)) == [back], "the tombstone went before what it deletes"
+    assert found(deleted(gone=True, absence_ms=86_400_000)) == [], "so it is in Kafka too"
 
 
 def test_records_with_acks_1_may_be_lost(monkeypatch: pytest.MonkeyPatch) -> None:

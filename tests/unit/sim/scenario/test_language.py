@@ -5,20 +5,27 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.sim.scenario.acts import VERBS, Act, draw, parse_act
-from kafka_edu.sim.scenario.language import Scenario, ScenarioError, parse, read
+from kafka_edu.sim.scenario.language import (
+    Scenario,
+    ScenarioError,
+    parse,
+    process_names,
+    read,
+)
 from kafka_edu.sim.seeded_random import SeededRandom
 
 TEXT = """\
 # What it is for.
 # A second line.
 > cluster brokers=3 min.insync.replicas=2
+> vary sim.latency.ms=1|10 replica.fetch.max.bytes=1|2000
 > topic t partitions=4 rf=3
 > topic u partitions=1 rf=2 cleanup.policy=compact
 > producer p topic=t rate=40
-> producer q topic=u acks=1 keys=5 idempotent=false
+> producer q topic=u acks=1 keys=5 deletes=10 idempotent=false
 > consumer c topic=t
 > group g topic=t members=3
-> transactions x topic=t rate=60
+> transactions x topic=t rate=60 instances=2
 > faults kill pause cut every=300ms..2s
 > run 8s
 > settle 8s
@@ -43,6 +50,9 @@ def test_a_scenario_is_what_its_file_says() -> None:
         "transactions",
     ]
     assert scenario.clients[1].acks == "1"
+    assert scenario.clients[1].deletes == 10
+    assert process_names(scenario.clients[3]) == ["g-1", "g-2", "g-3"]
+    assert process_names(scenario.clients[4]) == ["x1", "x2"]
     assert not scenario.clients[1].idempotent
     assert scenario.faults.verbs == ("kill", "pause", "cut")
     assert scenario.faults.every_ms == (300, 2_000)
@@ -54,8 +64,19 @@ def test_a_scenario_can_be_written_and_read_back() -> None:
     assert parse(scenario.text(), "test") == scenario
     acts = (Act(3_412, "kill", (2,), 4_100), Act(5_000, "slow-link", (1, 3), 800, 90))
     fixed = scenario.with_acts(17, acts)
+    assert fixed.variations == ()
+    assert fixed.properties == scenario.properties_for(17)
     assert "> seed 17\n> at 3.412s kill 2 for 4.1s\n" in fixed.text()
     assert parse(fixed.text(), "test") == fixed
+
+
+def test_each_seed_draws_its_settings() -> None:
+    scenario = parse(TEXT, "test")
+    drawn = {scenario.properties_for(seed) for seed in range(40)}
+    assert len(drawn) == 4
+    assert {dict(one)["sim.latency.ms"] for one in drawn} == {"1", "10"}
+    assert all(dict(one)["min.insync.replicas"] == "2" for one in drawn)
+    assert scenario.properties_for(3) == scenario.properties_for(3)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -81,6 +102,11 @@ def test_there_are_five_general_scenarios() -> None:
     ("old", "new", "said"),
     [
         ("> cluster brokers=3 min.insync.replicas=2\n", "", "line 3.*first command must be"),
+        ("sim.latency.ms=1|10", "sim.latency.ms=1|fast", "sim.latency.ms=fast is not a whole"),
+        ("max.bytes=1|2000", "max.bytes=1", "replica.fetch.max.bytes needs two values or more"),
+        ("> vary sim", "> vary min.insync.replicas=1|2 sim", "fixed in the line of the cluster"),
+        ("deletes=10", "deletes=all", "deletes=all is not a whole number"),
+        ("instances=2", "instances=0", "instances=0 is not a whole number"),
         ("brokers=3", "brokers=0", "brokers=0 is not a whole number from 1 to 9"),
         ("partitions=4", "partitions=many", "partitions=many is not a whole number"),
         ("topic=t rate=40", "topic=none rate=40", "no topic 'none' stands above this line"),

@@ -3,7 +3,9 @@
 import pytest
 
 from kafka_edu.sim.planted_faults import PLANTED, planted
+from kafka_edu.sim.scenario import scenario_run
 from kafka_edu.sim.scenario.acts import Act
+from kafka_edu.sim.scenario.checker import Evidence, Violation
 from kafka_edu.sim.scenario.language import Scenario, parse
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun, play
 from kafka_edu.trace.event import Envelope
@@ -34,6 +36,10 @@ ACTS = (
     Act(3_100, "slow-disk", (1,), 500, 400),
     Act(3_300, "cut-zookeeper", (2,), 600),
     Act(3_400, "stop", (1,), 1_000),
+    Act(3_450, "kill-in-write", (2,), 1_000),
+    Act(3_500, "isolate", (3,), 500),
+    Act(3_600, "reset-link", (1, 3)),
+    Act(3_700, "slow-client", (2,), 500, 100),
 )
 
 
@@ -88,6 +94,72 @@ def test_an_act_that_is_not_possible_does_nothing() -> None:
         Act(980, "kill", (2,), 900),
     )
     assert play(SMALL, 5, acts).violations == ()
+
+
+def test_a_broker_that_dies_in_the_middle_of_a_write_starts_again_without_that_batch() -> None:
+    run = ScenarioRun(SMALL, 5, (Act(1_000, "kill-in-write", (1,), 1_500),))
+    disk = run.cluster.brokers[1].file_system
+    torn: list[int] = []
+    whole_kill = run.cluster.kill
+
+    def kill(broker: int) -> None:
+        torn.append(broker)
+        assert disk.crashed
+        whole_kill(broker)
+
+    run.cluster.kill = kill  # type: ignore[method-assign]  # it is called in the write
+    assert run.play().violations == ()
+    assert torn == [1]
+    assert not disk.crashed
+
+
+def test_a_compacted_topic_with_deletes_keeps_the_last_value_of_each_key() -> None:
+    topic = "partitions=1 rf=2 cleanup.policy=compact segment.bytes=1000"
+    scenario = parse(
+        f"""\
+> cluster brokers=2 log.cleaner.backoff.ms=100 sim.latency.ms=2
+> topic t {topic} min.cleanable.dirty.ratio=0.01 delete.retention.ms=400
+> producer p topic=t rate=100 keys=20 deletes=40
+> run 3s
+> settle 1s
+""",
+        "deletes",
+    )
+    run = ScenarioRun(scenario, 3)
+    stored: set[str] = set()
+    look = scenario_run.check
+
+    def check(seen: Evidence) -> list[Violation]:
+        stored.update(one.name for log in seen.leader_logs() for one in log.records)
+        return look(seen)
+
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(scenario_run, "check", check)
+        result = run.play()
+    assert result.violations == ()
+    sent = run.history.sent
+    deleted = {one.key for one in sent.values() if one.is_tombstone}
+    assert len(deleted) > 5
+    assert len(stored) < len(sent) / 2, "it was compacted"
+    gone = {name for name, one in sent.items() if one.is_tombstone} - stored
+    assert len(gone) > 10
+
+
+def test_instances_with_one_transactional_id_fence_each_other() -> None:
+    scenario = parse(
+        """\
+> cluster brokers=2
+> topic t partitions=1 rf=2
+> transactions x topic=t rate=60 instances=2
+> run 3s
+> settle 4s
+""",
+        "fence",
+    )
+    result = play(scenario, 2)
+    assert result.violations == ()
+    assert result.new_sessions > 1
+    assert result.committed > 5
 
 
 def found_by(plant: str, scenario: Scenario, seed: int, *acts: Act) -> set[str]:

@@ -1,0 +1,97 @@
+"""What the commands of `kafka-edu sim` share: they play a scenario, and show what happened."""
+
+import logging
+import platform
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Final
+
+import click
+
+from kafka_edu.sim.planted_faults import PLANTED, planted
+from kafka_edu.sim.scenario.language import Scenario
+from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
+from kafka_edu.sim.scenario.shrink import Shrinker, Shrunk
+from kafka_edu.sim.transcript import narrate
+from kafka_edu.trace.event import Envelope
+
+MOST_STORY_LINES: Final = 20
+"""The maximum number of lines in a shrunk file that tell what happened."""
+
+
+def check_plant(plant: str) -> None:
+    if plant and plant not in PLANTED:
+        raise click.UsageError(f"there is no fault {plant!r}; there are {', '.join(PLANTED)}")
+
+
+class Story:
+    """Collects the events of a run as lines of text with their times, as in transcripts."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.run: ScenarioRun | None = None
+
+    def tell(self, envelope: Envelope) -> None:
+        line = narrate(envelope)
+        if line is not None and self.run is not None:
+            self.lines.append(f"{self.run.now_ms() / 1_000:8.3f}s  {line}")
+
+
+def play_and_tell(scenario: Scenario, seed: int, plant: str) -> tuple[ScenarioResult, list[str]]:
+    """Play a run, and return its result and what happened in it."""
+    story = Story()
+    with ExitStack() as stack:
+        if plant:
+            stack.enter_context(planted(plant))
+        story.run = ScenarioRun(scenario, seed, on_fact=story.tell)
+        logging.disable(logging.CRITICAL)  # brokers log the consequences of the faults
+        try:
+            return story.run.play(), story.lines
+        finally:
+            logging.disable(logging.NOTSET)
+
+
+def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:
+    """Return a failing run as the text of a file: the broken rule, the commands, and the events
+    (`lines`).
+    """
+    scenario, result, _ = shrunk
+    why = next(str(violation) for violation in result.violations if violation.rule == rule)
+    about = (f"This run breaks the rule: {why}", *((f"Planted: {plant}",) if plant else ()))
+    story = lines[-MOST_STORY_LINES:]
+    left_out = len(lines) - len(story)
+    return (
+        scenario._replace(about=about).text()
+        + f"> digest {python_version()} {result.digest}\n"
+        + (f"  … {left_out} lines before\n" if left_out else "")
+        + "".join(f"  {line}\n" for line in story)
+    )
+
+
+def python_version() -> str:
+    """Return Python's minor version, such as 3.11. A digest is valid only for one such version."""
+    major, minor, _ = platform.python_version_tuple()
+    return f"{major}.{minor}"
+
+
+def shrink_and_tell(
+    scenario: Scenario,
+    result: ScenarioResult,
+    rule: str,
+    plant: str,
+    on_run: Callable[[int, int], None],
+) -> tuple[Shrunk, str]:
+    """Shrink a run that breaks `rule`. Return the shortest run, and its file.
+
+    `on_run` is called before each run, with its number and the number of its acts.
+    """
+    stories: dict[Scenario, list[str]] = {}
+
+    def play_run(candidate: Scenario, number: int) -> ScenarioResult:
+        on_run(shrinker.runs, len(candidate.acts))
+        played, stories[candidate] = play_and_tell(candidate, number, plant)
+        return played
+
+    shrinker = Shrinker(rule, play_run)
+    shrunk = shrinker.shrink(scenario, result.seed, result.acts)
+    return shrunk, shrunk_text(shrunk, rule, plant, stories[shrunk.scenario])

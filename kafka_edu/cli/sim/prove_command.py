@@ -1,0 +1,285 @@
+"""`kafka-edu sim prove`: plant each known bug, search for it with the general scenarios, and show
+how soon the checker finds it.
+"""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from kafka_edu.cli.demo_frame import json_option
+from kafka_edu.cli.report import Report, number
+from kafka_edu.cli.sim.playing import check_plant, play_and_tell, shrink_and_tell
+from kafka_edu.cli.sim.scenario_files import SHIPPED, load
+from kafka_edu.cli.soak.progress import Progress
+from kafka_edu.sim.planted_faults import PLANTED
+from kafka_edu.sim.result_file import ResultFile, ResultFileError
+from kafka_edu.sim.scenario.explore import (
+    Tried,
+    code_version,
+    rules_broken,
+    tried_of,
+    try_seeds,
+    what_of,
+)
+from kafka_edu.sim.scenario.language import Scenario
+
+MOST_LINES: Final = 40
+"""The most lines that a shrunk run may have."""
+
+
+class Shortened(NamedTuple):
+    """The shortest run that shows one planted bug."""
+
+    what: str
+    """`Tried.what` of the run that was made short."""
+    seed: int
+    lines: int
+    runs: int
+    """How many runs it took."""
+    text: str
+    code: str
+
+
+class Proof(NamedTuple):
+    """How one planted bug was found, if it was."""
+
+    plant: str
+    runs: int
+    virtual_s: float
+    found: Tried | None
+    short: Shortened | None = None
+
+    @property
+    def seeds(self) -> int:
+        """Return how many seeds of each scenario were begun."""
+        return -(-self.runs // len(SHIPPED))
+
+
+def _kept_of(fields: dict[str, Any]) -> Tried | Shortened:
+    """Return what a line of the state file holds: a run, or a run that was made short."""
+    return Shortened(**fields) if "text" in fields else tried_of(fields)
+
+
+class Search:
+    """Searches for planted bugs, and keeps each result in the state file if there is one."""
+
+    def __init__(self, scenarios: list[Scenario], seeds: int, jobs: int, path: Path | None) -> None:
+        """Raises ResultFileError."""
+        self._scenarios = scenarios
+        self._seeds = seeds
+        self._jobs = jobs
+        self._state = ResultFile(path, _kept_of, code_version()) if path is not None else None
+        kept = self._state.load() if self._state is not None else []
+        self._done = {(one.what, one.seed): one for one in kept if isinstance(one, Tried)}
+        self._short = {(one.what, one.seed): one for one in kept if isinstance(one, Shortened)}
+
+    def find(self, plant: str, progress: Progress) -> Proof:
+        """Play a seed of each scenario, then the next seed of each, until a rule is broken.
+
+        With several jobs, some later runs are played too. The first one by order counts, so the
+        result does not depend on the number of jobs. Raises ResultFileError.
+        """
+        order = {
+            (what_of(scenario, plant), seed): (scenario, seed)
+            for seed in range(1, self._seeds + 1)
+            for scenario in self._scenarios
+        }
+        results = {key: self._done[key] for key in order if key in self._done}
+        found = any(not tried.holds for tried in results.values())
+
+        def work() -> Iterator[tuple[Scenario, int]]:
+            for key, run in order.items():
+                if key in results and not results[key].holds:
+                    return  # all runs before this one are known
+                if found and key not in results and self._later_than_found(order, results, key):
+                    return
+                if key not in results:
+                    yield run
+
+        for tried in try_seeds(work(), self._jobs, plant):
+            results[tried.what, tried.seed] = tried
+            if self._state is not None:
+                self._state.add(tried)
+            found = found or not tried.holds
+            progress.show(f"{plant}: {len(results):,} of {len(order):,} runs")
+        runs, virtual_ms = 0, 0
+        for key in order:
+            runs += 1
+            virtual_ms += results[key].virtual_ms
+            if not results[key].holds:
+                return Proof(plant, runs, virtual_ms / 1_000, results[key])
+        return Proof(plant, runs, virtual_ms / 1_000, None)
+
+    @staticmethod
+    def _later_than_found(
+        order: dict[tuple[str, int], tuple[Scenario, int]],
+        results: dict[tuple[str, int], Tried],
+        key: tuple[str, int],
+    ) -> bool:
+        """Return whether a run that failed comes before `key` in the order."""
+        for one in order:
+            if one == key:
+                return False
+            if one in results and not results[one].holds:
+                return True
+        return False
+
+    def shorten(self, proof: Proof, progress: Progress) -> Proof:
+        """Make the run that was found short. Raises ResultFileError."""
+        tried = proof.found
+        if tried is None:
+            return proof
+        short = self._short.get((tried.what, tried.seed))
+        if short is None:
+            scenario = next(one for one in self._scenarios if one.name == tried.scenario)
+            result, _ = play_and_tell(scenario, tried.seed, proof.plant)
+            rule = rules_broken(result.violations)[0]
+            shrunk, text = shrink_and_tell(
+                scenario,
+                result,
+                rule,
+                proof.plant,
+                lambda run, acts: progress.show(f"{proof.plant}: shorter, run {run}, {acts} acts"),
+            )
+            lines = len(text.splitlines())
+            short = Shortened(tried.what, tried.seed, lines, shrunk.runs, text, code_version())
+            if self._state is not None:
+                self._state.add(short)
+        return proof._replace(short=short)
+
+
+@click.command()
+@click.argument("plants", nargs=-1)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=2_000,
+    show_default=True,
+    help="The most seeds of each scenario for one bug.",
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep each result in this file. Runs in it are not played again.",
+)
+@click.option(
+    "--shrink/--no-shrink",
+    "shrinks",
+    default=True,
+    show_default=True,
+    help="Make each run that was found short. That takes up to 200 runs.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write each shrunk run here, as a scenario file.",
+)
+@json_option
+def prove(
+    plants: tuple[str, ...],
+    seeds: int,
+    jobs: int,
+    state_file: Path | None,
+    shrinks: bool,
+    folder: Path | None,
+    json_file: Path | None,
+) -> None:
+    """Show that the checker finds known bugs: plant each of PLANTS, by default all of them.
+
+    Each bug is searched for with the scenarios that come with kafka-edu, one seed of each after the
+    other. The search for a bug ends at the first find, which is then made short. Exits with 1 if a
+    bug is not found.
+    """
+    for plant in plants:
+        check_plant(plant)
+    console = Console()
+    began = time.monotonic()
+    proofs: list[Proof] = []
+    try:
+        search = Search([load(name) for name in SHIPPED], seeds, jobs, state_file)
+        with Progress(console) as progress:
+            for plant in plants or tuple(PLANTED):
+                proof = search.find(plant, progress)
+                if shrinks:
+                    proof = search.shorten(proof, progress)
+                proofs.append(proof)
+                console.print(_line_of(proof), soft_wrap=True, highlight=False)
+                if folder is not None and proof.short is not None:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    (folder / f"{plant}.sim").write_text(proof.short.text, encoding="utf-8")
+    except ResultFileError as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        raise click.ClickException(f"cannot write to {folder}: {error.strerror}") from error
+    except KeyboardInterrupt:
+        again = f"; the same command continues with {state_file}" if state_file else ""
+        click.echo(f"stopped after {len(proofs)} bugs{again}", err=True)
+        raise SystemExit(130) from None
+    console.print(_table(proofs))
+    report = _report(proofs, time.monotonic() - began, shrinks)
+    report.show(console, figures=False)
+    if json_file is not None:
+        report.write(json_file)
+    if not report.holds:
+        raise SystemExit(1)
+
+
+def _line_of(proof: Proof) -> str:
+    if proof.found is None:
+        return f"[red]✕[/] {proof.plant}: not found in {proof.runs:,} runs"
+    return (
+        f"[green]✓[/] {proof.plant}: found by {proof.found.scenario}, seed {proof.found.seed}, run"
+        f" {proof.runs:,}"
+    )
+
+
+def _table(proofs: list[Proof]) -> Table:
+    table = Table("bug", title="sim prove", title_justify="left")
+    for heading in ("seeds", "runs", "virtual s"):
+        table.add_column(heading, justify="right")
+    table.add_column("found by")
+    table.add_column("rule")
+    table.add_column("lines", justify="right")
+    for proof in proofs:
+        table.add_row(
+            proof.plant,
+            number(proof.seeds),
+            number(proof.runs),
+            number(round(proof.virtual_s)),
+            "-" if proof.found is None else proof.found.scenario,
+            "-" if proof.found is None else proof.found.violations[0][0],
+            "-" if proof.short is None else number(proof.short.lines),
+        )
+    return table
+
+
+def _report(proofs: list[Proof], seconds: float, shrinks: bool) -> Report:
+    report = Report("sim prove")
+    for proof in proofs:
+        tried, short = proof.found, proof.short
+        report.figure(
+            proof.plant,
+            {
+                "seeds": proof.seeds,
+                "runs": proof.runs,
+                "virtual seconds": round(proof.virtual_s, 1),
+                "scenario": None if tried is None else tried.scenario,
+                "seed": None if tried is None else tried.seed,
+                "rules": [] if tried is None else rules_broken(tried.violations),
+                "lines": None if short is None else short.lines,
+            },
+        )
+    report.figure("seconds of this command", round(seconds, 1))
+    found = [proof for proof in proofs if proof.found is not None]
+    report.target("bugs found", len(found), "==", len(proofs))
+    if shrinks:
+        lines = [proof.short.lines for proof in found if proof.short is not None]
+        report.target("most lines of a shrunk run", max(lines, default=None), "<=", MOST_LINES)
+    return report

@@ -1,0 +1,25 @@
+"""The benchmark of the simulator: it plays rounds, and its report has the common form."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import sim_speed
+
+
+def test_its_report_has_the_figures_and_the_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sim_speed, "AT_LEAST", 0.01)  # the speed of this machine is no test
+    path = tmp_path / "speed.json"
+    arguments = ["--seconds", "1", "--repeats", "1", "--profile", "--json", str(path)]
+    assert sim_speed.main(arguments) == 0
+    report = json.loads(path.read_text(encoding="utf-8"))
+    assert report["figures"]["records acked"] > 50
+    assert report["figures"]["records read"] == report["figures"]["records acked"]
+    assert report["figures"]["facts"] > 100
+    [target] = report["targets"]
+    assert target["name"] == "virtual seconds a processor second"
+    assert target["holds"]
+    assert "play_round" in capsys.readouterr().out
