@@ -58,6 +58,13 @@ def current_process() -> SimProcess:
     return _process.get()
 
 
+def context_of(process: SimProcess) -> contextvars.Context:
+    """Return a new context. What runs in it, and what that starts, belongs to `process`."""
+    context = contextvars.copy_context()
+    context.run(_process.set, process)
+    return context
+
+
 class SimHandle:
     """A callback that will run later. `call_soon` and `call_at` return it."""
 
@@ -184,8 +191,7 @@ class SimLoop(asyncio.BaseEventLoop):
         """Run a coroutine as a task of `process`. All tasks and callbacks that it starts belong to
         this process too.
         """
-        context = contextvars.copy_context()
-        context.run(_process.set, process)
+        context = context_of(process)
         task: asyncio.Task[T] = asyncio.Task(coro, loop=self, context=context, name=process.name)
         return task
 
@@ -193,9 +199,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self, process: SimProcess, callback: Callable[..., object], *args: object
     ) -> SimHandle:
         """Call `callback` in one of the next turns, as part of `process`."""
-        context = contextvars.copy_context()
-        context.run(_process.set, process)
-        handle: SimHandle = self.call_soon(callback, *args, context=context)
+        handle: SimHandle = self.call_soon(callback, *args, context=context_of(process))
         return handle
 
     def kill(self, process: SimProcess) -> None:
@@ -212,14 +216,16 @@ class SimLoop(asyncio.BaseEventLoop):
         self._ready.extend(process.deferred)
         process.deferred.clear()
 
-    def step(self) -> bool:
+    def step(self, until_ns: int | None = None) -> bool:
         """Run the next callback. Move the clock first if no callback is ready. Return False if no
-        callback is left.
+        callback is left, or none that is due at `until_ns` or before it.
         """
         while self._ready or self._timers:
             if self._ready:
                 handle = self._ready.popleft()
             else:
+                if until_ns is not None and self._timers[0][0] > until_ns:
+                    return False
                 when_ns, _, handle = heapq.heappop(self._timers)
                 if handle.is_cancelled:
                     continue
@@ -272,7 +278,7 @@ class SimLoop(asyncio.BaseEventLoop):
         steps = 0
         instant_ns = self._now_ns
         while (next_ns := self.next_event_ns()) is not None and next_ns <= end_ns:
-            self.step()
+            self.step(end_ns)
             steps = steps + 1 if self._now_ns == instant_ns else 0
             instant_ns = self._now_ns
             if steps > MAX_STEPS_AT_ONE_INSTANT:

@@ -20,7 +20,7 @@ from kafka_edu.sim.scenario.watch import Watch
 from kafka_edu.sim.seeded_random import SeededRandom
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import DroppedEvents, SimCluster, coroutines_of_dead_processes
-from kafka_edu.sim.sim_loop import SimulationStalledError
+from kafka_edu.sim.sim_loop import SimLoop, SimulationStalledError
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.wire_format import encode
 
@@ -101,8 +101,11 @@ class ScenarioRun:
         seed: int,
         acts: tuple[Act, ...] | None = None,
         on_fact: Callable[[Envelope], None] | None = None,
+        make_loop: Callable[[], SimLoop] = SimLoop,
     ) -> None:
-        """With `acts`, play these; without, those of the scenario, or else what the seed draws."""
+        """With `acts`, play these; without, those of the scenario, or else what the seed draws.
+        `make_loop` returns the loop that decides what happens next.
+        """
         self.scenario = scenario
         self.seed = seed
         brokers = range(1, scenario.brokers + 1)
@@ -131,6 +134,7 @@ class ScenarioRun:
             },
             zookeeper_tick_ms=ZOOKEEPER_TICK_MS,
             make_random=SeededRandom,
+            make_loop=make_loop,
         )
         self._digest = _FactDigest()
         self.cluster.sink.events = DroppedEvents()
