@@ -192,6 +192,7 @@ class Learner:
         output: IO[bytes] | None = None,
         terminal: str = "",
         jail: Jail | None = None,
+        hash_seed: int | None = None,
     ) -> None:
         """Prepare to run the object `wanted` from the file. The process starts at the first call.
 
@@ -201,6 +202,9 @@ class Learner:
         With `prints`, the learner's output goes to standard error, or to the file `output` if one
         is given. Without `prints` it is discarded. `breakpoint()` opens a debugger on `terminal`.
         With a `jail`, which needs root, all methods may raise JailError.
+
+        `hash_seed` is the seed of Python's hashes of texts, which decide the order of a set. If it
+        is None, each process has another one.
         """
         self._file = file
         self._wanted = wanted
@@ -209,6 +213,7 @@ class Learner:
         self._stderr = output or (None if prints else subprocess.DEVNULL)
         self._terminal = terminal
         self._jail = jail
+        self._hash_seed = hash_seed
         self.answered_at = 0
         """The line of the learner's file that returned the last answer; 0 if it is not known."""
         self.used = Used()
@@ -248,7 +253,8 @@ class Learner:
         jail = [str(program.with_name("learner_jail.py")), *str(self._jail).split()]
         return [
             sys.executable,
-            "-I",
+            # -I would ignore PYTHONHASHSEED. The environment has no other variable of Python's.
+            *(["-I"] if self._hash_seed is None else ["-s", "-P"]),
             "-S",
             *(jail if self._jail is not None else []),
             str(program),
@@ -260,7 +266,19 @@ class Learner:
 
     def _environment(self) -> dict[str, str]:
         """Return the environment variables for the learner's process."""
-        return {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+        kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+        return kept if self._hash_seed is None else kept | {"PYTHONHASHSEED": f"{self._hash_seed}"}
+
+    def with_hash_seed(self, hash_seed: int) -> "Learner":
+        """Return a second process for the same file, with this seed of Python's hashes of texts."""
+        return Learner(
+            self._file,
+            self._wanted,
+            allowance=self._allowance,
+            usage_of=self._usage_of,
+            jail=self._jail,
+            hash_seed=hash_seed,
+        )
 
     def make(self, *arguments: object) -> LearnerObject:
         """Make an object of the learner's class and return it. Raises LearnerFailure."""

@@ -137,14 +137,16 @@ class SimCluster:
         broker_properties: Mapping[int, Mapping[str, str]] | None = None,
         zookeeper_tick_ms: int = 2_000,
         make_random: Callable[[str], random.Random] = random.Random,
+        make_loop: Callable[[], SimLoop] = SimLoop,
     ) -> None:
         """Build the cluster. Every broker has the settings in `properties`. `broker_properties`
         holds additional settings by broker id. `zookeeper_tick_ms` is ZooKeeper's tickTime.
         `make_random` returns the generator of one part of the cluster, from a text as its seed.
+        `make_loop` returns the loop that decides what happens next.
         """
         self.seed = seed
         self._make_random = make_random
-        self.loop = SimLoop()
+        self.loop = make_loop()
         self.time = SimTime(self.loop)
         self.network = MemoryNetwork(self.loop, self._random("network"))
         self.sink = _Everything(level)

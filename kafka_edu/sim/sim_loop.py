@@ -60,6 +60,13 @@ def current_process() -> SimProcess:
     return _process.get()
 
 
+def context_of(process: SimProcess) -> contextvars.Context:
+    """Return a new context. What runs in it, and what that starts, belongs to `process`."""
+    context = contextvars.copy_context()
+    context.run(_process.set, process)
+    return context
+
+
 class SimHandle:
     """A callback that will run later. `call_soon` and `call_at` return it."""
 
@@ -191,8 +198,7 @@ class SimLoop(asyncio.BaseEventLoop):
         """Run a coroutine as a task of `process`. All tasks and callbacks that it starts belong to
         this process too.
         """
-        context = contextvars.copy_context()
-        context.run(_process.set, process)
+        context = context_of(process)
         task: asyncio.Task[T] = asyncio.Task(coro, loop=self, context=context, name=process.name)
         return task
 
@@ -200,9 +206,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self, process: SimProcess, callback: Callable[..., object], *args: object
     ) -> SimHandle:
         """Call `callback` in one of the next turns, as part of `process`."""
-        context = contextvars.copy_context()
-        context.run(_process.set, process)
-        handle: SimHandle = self.call_soon(callback, *args, context=context)
+        handle: SimHandle = self.call_soon(callback, *args, context=context_of(process))
         return handle
 
     def kill(self, process: SimProcess) -> None:

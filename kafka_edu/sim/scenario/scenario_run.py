@@ -20,7 +20,7 @@ from kafka_edu.sim.scenario.watch import Watch
 from kafka_edu.sim.seeded_random import SeededRandom
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import DroppedEvents, SimCluster, coroutines_of_dead_processes
-from kafka_edu.sim.sim_loop import SimulationStalledError
+from kafka_edu.sim.sim_loop import SimLoop, SimulationStalledError
 from kafka_edu.sim.times import show_ms
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
 from kafka_edu.trace.wire_format import encode
@@ -129,10 +129,12 @@ class ScenarioRun:
         on_fact: Callable[[Envelope], None] | None = None,
         level: Level = Level.STATE,
         slice_ms: int = LOOK_EVERY_MS,
+        make_loop: Callable[[], SimLoop] = SimLoop,
     ) -> None:
         """With `acts`, play these; without, those of the scenario, or else what the seed draws.
 
         `level` is the level of the facts. An act by hand begins at the next multiple of `slice_ms`.
+        `make_loop` returns the loop that decides what happens next.
         """
         self.scenario = scenario
         self.seed = seed
@@ -165,6 +167,7 @@ class ScenarioRun:
             level=level,
             zookeeper_tick_ms=ZOOKEEPER_TICK_MS,
             make_random=SeededRandom,
+            make_loop=make_loop,
         )
         if latency_ms:
             self.cluster.network.latency_ms = (latency_ms / 10, latency_ms)

@@ -7,11 +7,13 @@ same seed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.sim.scenario.acts import Act
 from kafka_edu.sim.scenario.language import Scenario
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, play
+
+T = TypeVar("T")
 
 MOST_RUNS: Final = 200
 """Shrinking ends after so many runs, with the shortest run that it has found by then."""
@@ -69,23 +71,13 @@ class Shrinker:
         return fails
 
     def _fewer_acts(self) -> bool:
-        """Leave out acts, in parts that become smaller. Return whether any could be left out."""
+        """Leave out acts. Return whether any could be left out."""
         before = len(self._scenario.acts)
-        parts = 2
-        while self._scenario.acts and self.runs < self._most:
-            acts = self._scenario.acts
-            size = max(len(acts) // parts, 1)
-            for start in range(0, len(acts), size):
-                rest = acts[:start] + acts[start + size :]
-                if self._fails(self._scenario._replace(acts=rest)):
-                    parts = max(parts - 1, 2)
-                    break
-                if self.runs >= self._most:
-                    break
-            else:
-                if size == 1:
-                    break
-                parts = min(parts * 2, len(acts))
+        fewest(
+            self._scenario.acts,
+            lambda rest: self._fails(self._scenario._replace(acts=rest)),
+            lambda: self.runs < self._most,
+        )
         return len(self._scenario.acts) < before
 
     def _simpler(self) -> bool:
@@ -99,6 +91,31 @@ class Shrinker:
                     changed = True
                     break
         return changed
+
+
+def fewest(
+    parts: tuple[T, ...], fails: Callable[[tuple[T, ...]], bool], may_play: Callable[[], bool]
+) -> tuple[T, ...]:
+    """Leave out parts of what fails, in pieces that become smaller. Return the shortest that fails.
+
+    `fails` plays what is left. The search ends early if `may_play` returns False.
+    """
+    pieces = 2
+    while parts and may_play():
+        size = max(len(parts) // pieces, 1)
+        for start in range(0, len(parts), size):
+            rest = parts[:start] + parts[start + size :]
+            if fails(rest):
+                parts = rest
+                pieces = max(pieces - 1, 2)
+                break
+            if not may_play():
+                break
+        else:
+            if size == 1:
+                break
+            pieces = min(pieces * 2, len(parts))
+    return parts
 
 
 def _fewer_clients(scenario: Scenario) -> Iterator[Scenario]:

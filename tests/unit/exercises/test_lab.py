@@ -142,6 +142,8 @@ def test_the_page_of_the_labs_lists_them_all() -> None:
         live = (
             PLACES[SEAMS[exercise.id].process]
             if exercise.id in SEAMS
+            else "serves in the simulator"
+            if exercise.live.startswith("ch18_two_clocks.")
             else "is tried with one"
             if exercise.live
             else "the cluster is the exercise"

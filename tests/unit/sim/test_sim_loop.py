@@ -13,6 +13,7 @@ from kafka_edu.sim.sim_loop import (
     SimProcess,
     SimTime,
     SimulationStalledError,
+    context_of,
 )
 
 
@@ -32,6 +33,26 @@ def test_timers_of_one_instant_run_in_the_order_they_were_set() -> None:
     loop.call_later(0.5, order.append, 99)
     loop.advance(1000)
     assert order == [99, 0, 1, 2, 3, 4]
+
+
+def test_what_cannot_run_now_does_not_move_the_clock_beyond_the_time_that_passes() -> None:
+    """A timer of a paused process is put aside, and a cancelled callback is dropped. What follows
+    is due later, so it has to wait.
+    """
+    loop = SimLoop()
+    process = SimProcess("broker")
+    seen: list[float] = []
+    loop.call_later(0.001, seen.append, 1, context=context_of(process))
+    loop.call_later(0.020, lambda: seen.append(loop.time()))
+    loop.pause(process)
+    loop.call_soon(seen.append, 2).cancel()
+    loop.advance(10)
+    assert (seen, loop.time()) == ([], 0.010)
+    loop.advance(15)
+    assert (seen, loop.time()) == ([0.020], 0.025)
+    loop.resume(process)
+    loop.advance(0)
+    assert seen == [0.020, 1]
 
 
 def test_asyncio_primitives_work_in_virtual_time() -> None:

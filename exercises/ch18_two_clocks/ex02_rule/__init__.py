@@ -1,0 +1,1 @@
+"""Exercise 18-2: a rule of the checker."""

@@ -1,0 +1,1 @@
+"""Exercise 18-3: the step of a shrinker."""
