@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui import load_process
+from tui import side_process
 from tui.load_process import LoadProcess
 
 #: Like a load that waits for its last answers: it ends a line after its input has ended.
@@ -26,7 +26,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list["subprocess
             super().__init__([sys.executable, "-c", SLOW_END, str(gate)], **settings)  # type: ignore[call-overload]
             processes.append(self)
 
-    monkeypatch.setattr(load_process.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(side_process.subprocess, "Popen", Recorded)
     return processes
 
 
