@@ -39,11 +39,11 @@ def test_in_runs_the_reference_finds_the_bugs_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("edit", "step", "seen"),
     [
-        (("in acked.items()", "in {**dict.fromkeys(numbers, 9999), **acked}.items()"), 0, "lost"),
+        (("if offset not in found", "if offset + 1 not in found"), 0, "is lost"),
         (('faults.append(("lost", record))', "pass"), 1, "it misses: p-"),
         (("return list(", "return 7 or list("), 0, "broken answered 7"),
         (
-            ("return list(dict.fromkeys(faults))", "return [*faults][: hash('x') % 2]"),
+            ("return list(dict.fromkeys(faults))", "return [('lost', str(hash('x')))]"),
             3,
             "not deterministic",
         ),
