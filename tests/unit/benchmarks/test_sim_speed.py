@@ -22,4 +22,6 @@ def test_its_report_has_the_figures_and_the_target(
     [target] = report["targets"]
     assert target["name"] == "virtual seconds a processor second"
     assert target["holds"]
-    assert "play_round" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "tottime" in shown
+    assert "sim_loop.py" in shown
