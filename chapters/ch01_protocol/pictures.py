@@ -208,7 +208,7 @@ def batch_bytes() -> Picture:
 
 
 def batches() -> Picture:
-    """Compare 100 records in one batch, in 100 batches, and in the older message format."""
+    """Compare the sizes of 100 records in one batch, in 100 batches, and in the older format."""
     records = [Record(i, NOW + i, None, b"x" * 20) for i in range(LINES)]
     one = build_batch(records)
     alone = sum(len(build_batch([record._replace(offset=0)])) for record in records)

@@ -1,1 +1,1 @@
-"""Chapter 05: how a broker becomes the controller through ZooKeeper, and how it ceases to be it."""
+"""Chapter 05: how a broker becomes the controller through ZooKeeper, and how it loses this role."""

@@ -230,7 +230,7 @@ def _pause(cluster: SimCluster) -> None:
     cluster.pause(CONTROLLER)
 
 
-#: The ways in which /controller is left vacant: name, words, and the action on the cluster.
+#: The ways in which /controller loses its owner: name, words, and the action on the cluster.
 ENDS: Final[tuple[tuple[str, str, Callable[[SimCluster], None]], ...]] = (
     ("stop", "it is stopped (SIGTERM)", _stop),
     ("delete", "/controller is deleted", _delete_controller),
@@ -240,7 +240,7 @@ ENDS: Final[tuple[tuple[str, str, Callable[[SimCluster], None]], ...]] = (
 
 
 class Gap(NamedTuple):
-    """How /controller fell vacant, and when it was taken again.
+    """The time without a controller, after one of the actions ENDS.
 
     Times are in ms since the action.
     """
@@ -256,7 +256,7 @@ class Gap(NamedTuple):
 
 @cache
 def gaps() -> Mapping[str, Gap]:
-    """Let /controller fall vacant in each way, and measure the gap in virtual time."""
+    """Do each action of ENDS, and measure the time without a controller, in virtual time."""
     found = {}
     for name, words, act in ENDS:
         run = _run(act, LONG_MS).of_interest()
@@ -279,7 +279,7 @@ def gaps() -> Mapping[str, Gap]:
 
 
 def vacant() -> Picture:
-    """Show how long there is no controller, for each way in which the old controller went."""
+    """Show how long there is no controller, for each way in which /controller loses its owner."""
     table = Table("the controller", "/controller gone after", "next one after", box=None)
     names: dict[str, object] = {}
     for name, gap in gaps().items():

@@ -47,7 +47,7 @@ _JARS: Final = {SHORT: 10, LONG: 120, BYSTANDER: 3}
 
 
 class Seen(NamedTuple):
-    """Which of the processes are found by one way of looking."""
+    """One way to search, and which of the processes it finds."""
 
     way: str
     short: bool

@@ -205,8 +205,8 @@ class Stage:
     def silences_ms(self, led: Sequence[int], since: float, until: float) -> list[float]:
         """Return the longest time without an ack in ms, for each partition in `led`.
 
-        Only the time while leaders moved counts, and of the two patient producers the one that
-        waited longer.
+        Only the time from `since` to `until`, while leaders moved, counts. Of the two patient
+        producers, the longer wait counts.
         """
         return [
             max(
@@ -220,7 +220,7 @@ class Stage:
 def longest_silence(acks: Sequence[float], since: float, until: float) -> float:
     """Return the longest time in seconds between two acks.
 
-    Only pairs count whose first ack came before `until` and whose second ack came after `since`.
+    An interval counts only if it begins before `until` and ends after `since`.
     """
     return max(
         (b - a for a, b in itertools.pairwise(acks) if a <= until and b >= since), default=0.0

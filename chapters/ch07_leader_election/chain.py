@@ -218,7 +218,7 @@ def chain_of(history: History, event: Envelope, expected: tuple[str, ...], begin
 
 
 def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begins: str) -> Chain:
-    """Wait until the event and all its causes have come, by several sockets. Return its chain.
+    """Wait until the event and all its causes have arrived on the sockets. Return its chain.
 
     If causes are still missing LAST_CAUSES_S after the event, return the chain without them. Raises
     Standstill if the event itself does not come.
@@ -228,8 +228,8 @@ def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begi
     quiet_until = float("inf")
     while time.monotonic() < quiet_until:
         envelope = events.next(0.2)
-        # Acks never stop, so they prove nothing. Events of the cluster come only when something
-        # happens.
+        # The producer's acks never stop, so they do not count as progress. Events of the cluster
+        # do: they come only when something happens.
         progress.note(f"{events.of_the_cluster} facts of the cluster")
         if envelope is not None and chain is None and not find.is_near(envelope):
             continue

@@ -25,7 +25,7 @@ class Fetch(NamedTuple):
 
 
 class Course:
-    """A right client of a fetch session: it returns the next fetch, and says why (KIP-227)."""
+    """A right client of a fetch session. It returns each fetch, and the reason for it (KIP-227)."""
 
     def __init__(self, max_epoch: int) -> None:
         self._max_epoch = max_epoch

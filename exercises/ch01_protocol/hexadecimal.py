@@ -8,14 +8,14 @@ INDENT: Final = 10
 
 
 def first_difference(expected: bytes, came: bytes) -> int:
-    """Return the index of the first different byte, or the shorter length if there is none."""
+    """Return the index of the first byte that differs; if none does, the shorter length."""
     pairs = zip(expected, came, strict=False)
     shorter = min(len(expected), len(came))
     return next((at for at, (one, other) in enumerate(pairs) if one != other), shorter)
 
 
 def compare(expected: bytes, came: bytes, note: str = "") -> tuple[str, ...]:
-    """Return lines that show both at the first difference, with a caret and a note below it."""
+    """Show both byte strings around the first difference, with a caret and a note below it."""
     at = first_difference(expected, came)
     begin = at - at % ROW
     rows = [_ruler(begin, max(len(expected), len(came)))]

@@ -1,5 +1,5 @@
-"""The live part of exercise 01-6. The learner's session fetches from a real broker, also after a
-restart, by which the broker has lost the session.
+"""The live part of exercise 01-6. The learner's session fetches from a real broker. Later the
+broker restarts and loses the session.
 """
 
 import socket
@@ -53,7 +53,7 @@ class Round(NamedTuple):
 
 
 class Follower:
-    """Sends the fetches that the learner's session wants. A right session runs beside it."""
+    """Sends the fetches of the learner's session, after a comparison with those of a right one."""
 
     def __init__(self, session: LearnerObject, port: int, patience_s: float) -> None:
         self._session = session
@@ -69,7 +69,7 @@ class Follower:
         self._connection.close()
 
     def connect_again(self) -> None:
-        """Open a new connection in place of a lost one, and inform both sessions of the loss."""
+        """Replace a lost connection by a new one, and inform both sessions of the loss."""
         self.close()
         self._session.call("on_disconnect")
         self._course.on_disconnect()
@@ -223,7 +223,7 @@ def move(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
 
 
 def forget(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
-    """Forget ten partitions. Return whether a record for one of them did not come."""
+    """Forget ten partitions. Return whether a new record of one of them stays away."""
     for partition in FORGOTTEN:
         del follower.offsets[f"{TOPIC}-{partition}"]
     one = follower.fetch()

@@ -29,7 +29,7 @@ TODAY: Final[Known] = {
     int(ApiKey.API_VERSIONS): range(4),
 }
 FUTURE: Final[Known] = {**TODAY, int(ApiKey.API_VERSIONS): (0, 1, 2, 3, 7)}
-"""The versions of a client that knows an ApiVersions version which no broker serves."""
+"""The versions of a client from the future: no broker serves its newest ApiVersions version."""
 MOST_QUESTIONS: Final = 5
 
 
@@ -63,7 +63,7 @@ def check_live(
 def speak(
     client: LearnerObject, port: int, known: Known, broker: Broker, patience_s: float
 ) -> tuple[bool, str]:
-    """Negotiate with a broker. Return whether the client did it right, and a description. Raises
+    """Negotiate with a broker. Return whether the client was right, and a description. Raises
     LearnerFailure, and TimeoutError if the broker does not respond.
     """
     course, _ = right_course(known, broker)

@@ -63,7 +63,7 @@ def highest_common(known: Known, served: Served, api_key: int) -> int | None:
 
 
 def right_course(known: Known, broker: Broker) -> tuple[list[int], bool]:
-    """Return the ApiVersions versions that a right client sends, and whether it gets a table."""
+    """Return the versions of a right client's ApiVersions requests, and whether it gets a table."""
     first = max(known[ApiKey.API_VERSIONS])
     low, high = broker.served[ApiKey.API_VERSIONS]
     if broker.refuses or not low <= first <= high:

@@ -92,7 +92,7 @@ def expired(listener: Listener, timer: str) -> list[TimerTaskExpired]:
 
 def fetch_nothing(broker: LearnerBroker, enough: Callable[[], bool]) -> None:
     """Fetch 1 MB from a topic without new records, so that each fetch times out after 450 ms.
-    Repeat this until `enough` returns True, or the patience is over.
+    Repeat this until `enough` returns True, or the time for this step is over.
     """
     consumer = KafkaConsumer(
         bootstrap_servers=broker.cluster.bootstrap_servers,
@@ -110,8 +110,8 @@ def fetch_nothing(broker: LearnerBroker, enough: Callable[[], bool]) -> None:
 
 
 def judge_times(says: str, expired: list[TimerTaskExpired], wanted: int) -> Step:
-    """Check that no task ran before its deadline, or much later. If the task was in the right
-    bucket, being late counts as the busy machine's fault.
+    """Check that no task ran before its deadline, and none much later. A task from the right
+    bucket may be late, because then the machine was busy.
     """
     if len(expired) < wanted:
         return Step(

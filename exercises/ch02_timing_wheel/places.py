@@ -1,6 +1,6 @@
 """Compute the right bucket for a task in the wheels of a timer, with an explanation and a picture.
 
-The checks of this chapter compare a learner's answers with it.
+The checks of this chapter compare a learner's answers with these buckets.
 """
 
 from itertools import count
@@ -42,7 +42,7 @@ class Wheels(NamedTuple):
         return self.now_ms - self.now_ms % self.tick(level)
 
     def reach(self, level: int) -> tuple[int, int]:
-        """Return this level's first deadline, and the first later deadline that does not fit."""
+        """Return the earliest deadline of this level, and the earliest one that is too far away."""
         hand, tick_ms = self.hand(level), self.tick(level)
         return hand + tick_ms, hand + tick_ms * self.size(level)
 

@@ -14,7 +14,7 @@ STEPS: Final = 25
 
 
 class CheckedTimer:
-    """A timer of the learner's class, beside the right timer. Each answer is compared."""
+    """A timer of the learner's class, and the right timer. All their answers are compared."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class CheckedTimer:
         *,
         judge_cancel: bool = False,
     ) -> None:
-        """Make both timers. The answers of `cancel` are compared only with `judge_cancel`."""
+        """Make both timers. The answers of `cancel` are compared only if `judge_cancel` is True."""
         self.made = learner.make(tick_ms, slots, start_ms)
         self.right = Course(tick_ms, slots, start_ms)
         self._numbers = f"Timer({tick_ms}, {list(slots)}, {start_ms})"

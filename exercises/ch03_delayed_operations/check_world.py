@@ -97,7 +97,7 @@ def lost_wake_up(world: CheckWorld) -> str:
 
 
 def time_out_left(world: CheckWorld) -> str:
-    """Return a fault if the time-out runs wrongly at the end; else an empty text."""
+    """Return a fault if the time-out runs after completion, or does not run; else an empty text."""
     if world.completed and world.armed:
         return "it is completed, and its time-out still runs in the timer"
     if not world.completed and not world.armed:
@@ -121,7 +121,7 @@ def too_many_tries(world: CheckWorld) -> str:
 
 
 def dead_entries(world: CheckWorld) -> str:
-    """Return a fault if a completed operation was put into several lists; else an empty text."""
+    """Return a fault if two or more lists got the operation after its completion; else ""."""
     if world.late_watches > 1:
         return f"completed, it was put into {world.late_watches} more lists"
     return ""

@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 
 class End(NamedTuple):
-    """The result for one partition: a case that ends the wait, or the bytes it has; and why."""
+    """A partition's result: the case that ends the wait, or its number of bytes; and the reason."""
 
     case: str
     size: int
@@ -119,7 +119,7 @@ def right_answer(
 def why(
     min_bytes: int, wanted: Sequence[Wanted], states: Mapping[str, State]
 ) -> tuple[str, Wanted | None]:
-    """Return why this answer is right, and the partition that decides it; None if all do."""
+    """Return why this answer is right, and the partition that decides; None: all together."""
     ends = [(one, end_of(one, states.get(one.name))) for one in wanted]
     for one, end in ends:
         if end.case:

@@ -1,9 +1,9 @@
 """The live part of exercise 03-2: the learner's condition decides when broker 2 answers produces
 with acks=all from an unmodified client.
 
-While all followers fetch, each produce must be acknowledged. While a follower is paused, no produce
-may be, because that follower is in the ISR and lacks the records. When it runs again, produces have
-to be acknowledged, and a consumer has to find all records. Only producer and consumer are judged.
+While all followers fetch, each produce must be acknowledged. While a follower is paused, none may
+be: this follower is in the ISR and lacks the records. When it runs again, produces must be
+acknowledged, and a consumer must find all records. Only what these two clients see is graded.
 """
 
 from collections.abc import Callable, Iterator
@@ -63,7 +63,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _none_early(early: int, *, out_of_isr: bool) -> Step:
-    """Check that no produce was acknowledged early. If the ISR has shrunk, the step is late."""
+    """Check that no produce was acked early. If the ISR has shrunk, a failure counts as late."""
     return Step(
         "no record is acked that a replica of the ISR lacks",
         not early,

@@ -24,7 +24,7 @@ from ..runner.verdict import Step
 TOPIC: Final = "lab-033"
 RECORDS: Final = 15
 PATIENT_MS: Final = 20_000
-"""The longest wait of the first reader's fetches: so long that no woken fetch takes this time."""
+"""The maximum wait of the first reader's fetches. A fetch that a record wakes ends long before."""
 MUCH: Final = 10_000
 MUCH_WAIT_MS: Final = 1_000
 TIMED_OUT: Final = 3
@@ -98,7 +98,7 @@ _Closing = closing[KafkaConsumer]
 
 
 def _one_by_one(broker: LearnerBroker, reader: KafkaConsumer) -> int:
-    """Send each record after the one before was read. Return the number of read records."""
+    """Send each record only after the previous one was read. Return how many were read."""
     producer = broker.producer()
     for number in range(1, RECORDS + 1):
         reader.poll(timeout_ms=SHORT_MS)  # its next fetch goes out, and waits
@@ -115,7 +115,7 @@ def _one_by_one(broker: LearnerBroker, reader: KafkaConsumer) -> int:
 def _poll(
     broker: LearnerBroker, reader: KafkaConsumer, done: Callable[[], bool], wanted: int = 0
 ) -> int:
-    """Read until `done` returns True and `wanted` records were read, or the patience is over.
+    """Read until `done` returns True and `wanted` records were read, or until time is up.
     Return the number of read records.
     """
     found = 0
@@ -126,7 +126,7 @@ def _poll(
 
 
 def _ends(broker: LearnerBroker, client: str, by: str) -> list[OperationCompleted]:
-    """Return the completed fetches of a client that `by` ended, such as time-out or event."""
+    """Return the client's completed fetches. `by` says what ended them: a time-out, an event …"""
     return [
         event
         for envelope in list(broker.listener.envelopes)

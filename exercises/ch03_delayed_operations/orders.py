@@ -145,7 +145,7 @@ class Found(NamedTuple, Generic[WorldT]):
     orders: int
     faulty: int
     first: Order[WorldT] | None
-    """A shortest wrong order. Among those, it is one in which the first thread is ahead."""
+    """One of the shortest wrong orders: the one in which the first thread steps earliest."""
     left_out: str = ""
     """A sentence about the orders that a limit left out; empty if all were tried."""
 
@@ -207,7 +207,7 @@ def try_all_orders(
     """Try every order of the threads' steps. `fault_of` returns the fault of a final state, or an
     empty text. If `counts_all` is False, the search ends at the first wrong order.
 
-    Orders that reach the same state with the same answers are searched further only once. Raises
+    If two orders reach the same state with the same answers, the rest is searched only once. Raises
     BadStepError and LearnerFailure.
     """
     begin = _Moment(world, ((),) * len(threads), frozenset())

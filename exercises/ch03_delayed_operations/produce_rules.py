@@ -93,7 +93,7 @@ class RightProduce:
         self.settled: dict[str, str] = {}
 
     def look(self, states: Mapping[str, State]) -> tuple[dict[str, End], dict[str, End]]:
-        """Return the settled and the waiting partitions of this look, in the request's order."""
+        """Return the partitions settled by this call, and those that still wait, in order."""
         settled: dict[str, End] = {}
         missing: dict[str, End] = {}
         for one in self.appended:

@@ -26,7 +26,7 @@ class PurgatoryWorld(NamedTuple):
     armed: frozenset[int] = frozenset()
     tries: int = 0
     claimed: int = 0
-    """The number of completions that all threads have returned as their own."""
+    """The number of completions that the threads have returned as their own, all together."""
 
     def holds(self, operation: int) -> bool:
         """Return whether all keys of an operation are ready."""
@@ -48,8 +48,8 @@ class PurgatoryWorld(NamedTuple):
         raise ValueError(f"{step!r} is not a step. The steps are {STEPS}")
 
     def end(self, thread: int, returned: object) -> Self:
-        """Return the state after a thread has returned. It returns the number of operations that it
-        completed, or whether it completed its own. Its locks stay locked.
+        """Return the state after a thread has ended. `returned` is how many operations the thread
+        completed, or whether it completed its own operation. Its locks stay locked.
         """
         own = int(returned) if isinstance(returned, int) else 0
         return self._replace(claimed=self.claimed + own)

@@ -67,7 +67,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _all_follow(broker: LearnerBroker) -> Step:
-    """Check that no replica has left the ISR, as one does that never got its LeaderAndIsr."""
+    """Check that all replicas are in the ISR: one without a LeaderAndIsr request would leave it."""
     gone = of_topic(broker, IsrShrunk)
     says = "all replicas follow: none has left the ISR"
     if not gone:

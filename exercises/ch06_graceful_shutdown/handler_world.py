@@ -93,7 +93,7 @@ class HandlerWorld:
         self.events.append(Event(f"broker {broker} stops: {end}"))
 
     def start(self, broker: int) -> None:
-        """Start a broker. It leads each partition that has no leader and has it in the ISR."""
+        """Start a broker. It leads each partition without a leader whose ISR it belongs to."""
         self.live.add(broker)
         self.rows = [
             row._replace(leader=broker) if row.leader == -1 and broker in row.isr else row

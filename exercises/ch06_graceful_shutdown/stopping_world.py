@@ -76,7 +76,7 @@ class StoppingWorld:
         raise EndlessError
 
     def client(self, random: Random, *, answers: bool = True) -> None:
-        """Let a client send a request, or let a request be answered, but only if `answers`."""
+        """Let a client send a request. If `answers`, a waiting request may be answered instead."""
         if answers and self._waiting and random.random() < 0.6:
             self._answer(random.choice(self._waiting), random)
         elif self._doors_open:

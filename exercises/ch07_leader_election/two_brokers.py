@@ -151,7 +151,7 @@ class TwoBrokers:
 
     def restart_follower(self) -> None:
         """Let the follower send a fetch, and restart at once. So the leader knows the follower's
-        LEO, but its answer with the new high watermark is lost.
+        LEO, but the leader's answer with the new high watermark is lost.
         """
         follower = self._follower()
         if follower is not None:
@@ -162,7 +162,7 @@ class TwoBrokers:
             self._begin_to_follow(follower)
 
     def kill(self, broker: int) -> None:
-        """Kill a broker. If it was the leader, elect the other one, if it may lead."""
+        """Kill a broker. If it led, elect the other broker if that one is in the ISR and alive."""
         self.replicas[broker].alive = False
         other = 1 - broker
         if broker != self.leader:
@@ -195,7 +195,7 @@ class TwoBrokers:
 
     def differ_at(self) -> int | None:
         """Return the first offset at which the two logs have different records, or None if they
-        agree as far as both go.
+        are equal up to the end of the shorter log.
         """
         one, other = (replica.log for replica in self.replicas)
         for offset, (a, b) in enumerate(zip(one, other, strict=False)):
@@ -228,7 +228,7 @@ class TwoBrokers:
             self._begin_to_follow(other)
 
     def _hear(self, follower: Replica) -> None:
-        """Handle the follower's LEO in its fetch request. The follower may join the ISR by it."""
+        """Handle the follower's LEO in its fetch request. Then the follower may join the ISR."""
         leader, leo = self.replicas[self.leader], follower.leo
         self._known[follower.broker] = leo
         self._advance()

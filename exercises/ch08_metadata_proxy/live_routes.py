@@ -37,7 +37,7 @@ REFUSED: Final = "refused"
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in a proxy before two clusters, and
+    """Run the learner's `file` (the shipped code if it is None) in a proxy for two clusters, and
     yield the result of each check.
     """
     say(f"starting two clusters, and a proxy with {'yours' if file is not None else 'ours'}")

@@ -30,7 +30,7 @@ class Event(NamedTuple):
 
 
 class StaleWorld:
-    """A cluster whose leaders move, and a proxy that gets a copy of its metadata each time."""
+    """A cluster whose leaders move, and a proxy that gets a new copy after each change."""
 
     def __init__(self, find: Find) -> None:
         self._find = find
@@ -84,7 +84,7 @@ class StaleWorld:
         )
 
     def ask(self, group: str) -> None:
-        """Let a client ask for the coordinator of its group, and note the proxy's answer."""
+        """Let a client ask for the coordinator of its group, and record the proxy's answer."""
         answer = self._find(group, list(self.leaders), list(self.brokers))
         right = Coordinators().find(group, self.leaders, self.brokers)
         number = partition_for(group, PARTITIONS)

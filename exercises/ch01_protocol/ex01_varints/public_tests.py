@@ -22,7 +22,7 @@ class Checked:
         self._rules = Rules(bits)
 
     def writes(self, number: int) -> bytes:
-        """Call `write`, and return the right bytes. Raises Mismatch if it returned others."""
+        """Call `write`, and return the right bytes. Raises Mismatch if it returns other bytes."""
         came, expected = self._made.call("write", number), self._rules.write(number)
         if came != expected:
             raise Mismatch(

@@ -58,7 +58,7 @@ class Checked:
     def append(
         self, timestamp: int, key: Content, value: Content, headers: Headers = ()
     ) -> int | None:
-        """Call `append`, and return the right answer. Raises Mismatch if the answer is another."""
+        """Call `append`, and return the right answer. Raises Mismatch if `append` is wrong."""
         came = self._made.call("append", timestamp, key, value, list(headers))
         record = Record(len(self._records), timestamp, key, value, tuple(headers))
         with_it = [*self._records, record]

@@ -55,7 +55,7 @@ def frame_of(response: FetchResponse, version: int, correlation_id: int) -> byte
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the content of the learner's file frames.txt, by its name."""
+    """Return the learner's file frames.txt, as a dict from its name to its text."""
     exchanges, _ = run(seed)
     lines = []
     for number, one in enumerate(exchanges, 1):
@@ -103,9 +103,9 @@ def read_by_starter(version: int, frame: bytes) -> list[str]:
 def run(seed: int) -> tuple[list[Exchange], Found]:
     """Return random exchanges, and the right answers about them.
 
-    The starter reads responses without a session rightly even in the wrong versions, because both
-    exchanged fields are 0 there. The first response with a session has a newer version than the
-    lowest wrong version, which comes later.
+    The starter exchanges two fields from version 7 on. In responses without a session both fields
+    are 0, so it reads them rightly. The first response with a session has a version from 8 to 11.
+    A response with a session in version 7, the lowest wrong version, comes later.
     """
     random = Random(seed)
     plain = [(version, NO_SESSION) for version in (4, 5, 6, 7, random.randint(8, 11))]

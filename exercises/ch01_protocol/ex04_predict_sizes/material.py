@@ -83,7 +83,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the content of the learner's file questions.md, by its name."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     numbers = plan(seed)
     return {"questions.md": QUESTIONS.format(**numbers._asdict(), last=numbers.partitions - 1)}
 

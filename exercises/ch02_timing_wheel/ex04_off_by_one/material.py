@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the content of the learner's file events.txt, by its name."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     lines, _ = run(seed)
     shown = [
         f"{number:>3}  {line.time_ms:>5} ms  task {line.task:<2}  deadline"

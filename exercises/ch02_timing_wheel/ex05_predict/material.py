@@ -68,7 +68,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the content of the learner's file questions.md, by its name."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     numbers = plan(seed)
     d_row = f"| 0 ms | task **D** is added, with the deadline {numbers.d_ms:,} ms |\n"
     fields = numbers._asdict() | {"d_row": d_row if numbers.d_ms else ""}

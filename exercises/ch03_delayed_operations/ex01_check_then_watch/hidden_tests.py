@@ -36,7 +36,7 @@ FAULTS: tuple[tuple[Fault, str, str], ...] = (
 
 class Often(Random):
     """Random numbers that choose the learner's thread for a third of all steps. So events come
-    while it still puts the operation into the lists.
+    while the learner's thread still puts the operation into the lists.
     """
 
     def choice(self, seq: "SupportsLenAndGetItem[T]") -> T:

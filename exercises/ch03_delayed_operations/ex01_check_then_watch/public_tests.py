@@ -102,7 +102,7 @@ class Threads:
 
 
 def until_return(order: Order[CheckWorld]) -> Order[CheckWorld]:
-    """Return the order up to the return of the learner's thread, without later steps of others."""
+    """Cut an order after the step with which the learner's thread returns."""
     ends = [number for number, row in enumerate(order.rows, 1) if row.ended and row.thread == 0]
     return order._replace(rows=order.rows[: ends[0]])
 

@@ -30,7 +30,7 @@ class DelayedProduce:
         self.appended = appended
 
     def look(self, states: Mapping[str, State]) -> tuple[Settled, Missing]:
-        """Return the partitions that this look has settled, and the partitions that still wait."""
+        """Return the partitions that this call has settled, and those that still wait."""
         raise NotImplementedError(
             "DelayedProduce.look is not written yet: it returns two lists, (settled, missing)"
         )

@@ -74,7 +74,7 @@ def test_nothing_new(look: Look) -> None:
 
 
 def test_min_bytes(look: Look) -> None:
-    """min_bytes are enough, and more than that too"""
+    """exactly min_bytes are enough, and more bytes are enough too"""
     for min_bytes in (300, 299, 301):
         look(min_bytes, [WEB], {"web-0": State(END)})
 
@@ -106,7 +106,7 @@ def test_max_bytes(look: Look) -> None:
     ids=["A", "B", "C", "D", "E", "H"],
 )
 def test_cases(look: Look, state: State | None) -> None:
-    """what more waiting cannot repair ends the wait"""
+    """a fault that more waiting cannot repair ends the wait"""
     look(5_000, [WEB], {"web-0": state} if state is not None else {})
 
 

@@ -29,8 +29,8 @@ class DelayedFetch:
         self.wanted = wanted
 
     def look(self, states: Mapping[str, State]) -> tuple[str, str | int]:
-        """Return the case that ends the wait, and the partition or the number of bytes. If nothing
-        ends the wait, return "wait" and the number of missing bytes.
+        """Return the letter of the case that ends the wait, and its partition (for G: the bytes).
+        If no case ends the wait, return "wait" and the number of missing bytes.
         """
         raise NotImplementedError(
             'DelayedFetch.look is not written yet: it returns (case, partition), ("G", bytes) or'

@@ -15,8 +15,8 @@ ORDERS = 15
 
 
 class Visits(Random):
-    """Chooses thread 0 for each step. After a few of its steps another thread comes, and does all
-    of its own.
+    """Mostly chooses thread 0. After a few steps of thread 0, it chooses another thread until that
+    thread has done all of its steps.
     """
 
     def __init__(self, first: int, every: int) -> None:
@@ -27,7 +27,7 @@ class Visits(Random):
         self._visitor: object = None
 
     def choice(self, seq: "SupportsLenAndGetItem[T]") -> T:
-        """Return one of the threads that can go on. Those with lower numbers come first."""
+        """Return the thread that does the next step."""
         left = [seq[at] for at in range(len(seq))]
         if self._visitor in left:
             return next(one for one in left if one == self._visitor)

@@ -45,7 +45,7 @@ class Run(NamedTuple):
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the content of the learner's file events.txt, by its name."""
+    """Return the learner's file events.txt, as a dict from its name to its text."""
     shown = []
     for number, line in enumerate(run(seed).lines, 1):
         who = f"handler-{line.handler}" if line.handler else "reaper"
@@ -126,7 +126,7 @@ def run_once(random: Random) -> Run | None:
 
 
 def _tried(lines: list[Line], handler: int) -> bool:
-    """Return whether the last event of this handler is a try without success."""
+    """Return whether the last event of this handler is a try that has not succeeded."""
     last = next((line for line in reversed(lines) if line.handler == handler), None)
     return last is not None and last.text.endswith("not yet")
 

@@ -1,5 +1,5 @@
-"""The facts about the cluster of exercise 03-5, and the judgement whether it is healed. No cluster
-is needed here.
+"""The facts about exercise 03-5's cluster that are graded, and the rules that grade them. This
+module needs no running cluster.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def far_link(plan: Plan) -> str:
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Yield a step for each condition that must hold now. `before` is before the trouble."""
+    """Check the state `now`, and yield each result. `before` is the state before the trouble."""
     yield all_run("three", now.states)
     yield none_lost(TOPIC, before.records, now.records)
     says = f"the topic {TOPIC} is the one of before, on three brokers"

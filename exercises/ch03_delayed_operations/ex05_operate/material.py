@@ -49,7 +49,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the content of the learner's file ticket.md, by its name."""
+    """Return the learner's file ticket.md, as a dict from its name to its text."""
     made = plan(seed)
     ticket = TICKET.format(
         number=1_000 + seed % 9_000,

@@ -109,8 +109,8 @@ def look(cluster: Cluster, *, produce: bool) -> Facts:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Do the actions of a script in the cluster: actions of `cluster act` with their values, and
-    "topic-again". Raises ClusterError.
+    """Perform the acts of a script on the cluster. "topic-again" deletes the topic and creates it
+    again. The others are acts of `kafka-edu cluster act`. Raises ClusterError.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

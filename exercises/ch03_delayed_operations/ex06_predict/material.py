@@ -116,7 +116,7 @@ def plan(seed: int) -> Plan:
 
 
 def make(seed: int) -> dict[str, str]:
-    """Return the content of the learner's file questions.md, by its name."""
+    """Return the learner's file questions.md, as a dict from its name to its text."""
     made = plan(seed)
     fetch_rows = [
         f"| {time_ms} ms | a producer writes a batch of {batch_bytes(characters)} bytes, one"

@@ -16,15 +16,15 @@ class RequestBatch:
         self.live = live
 
     def elected(self, name: str, leader: int, epoch: int, replicas: Sequence[int]) -> None:
-        """Note that `leader` was elected for the partition `name`, with this leader epoch."""
+        """Make a note that `leader` was elected for the partition `name`, in this leader epoch."""
         raise NotImplementedError("RequestBatch.elected is not written yet: it returns None")
 
     def stop(self, name: str, broker: int, delete: bool) -> None:
-        """Note that `broker` must stop its replica of `name`, and delete it if `delete`."""
+        """Make a note that `broker` must stop its replica of `name`, and delete it if `delete`."""
         raise NotImplementedError("RequestBatch.stop is not written yet: it returns None")
 
     def members_changed(self) -> None:
-        """Note that a broker has come or gone: all live brokers must learn it."""
+        """Make a note that a broker has come or gone: all live brokers must learn it."""
         raise NotImplementedError("RequestBatch.members_changed is not written yet")
 
     def send(self) -> list[Request]:

@@ -72,7 +72,7 @@ def make(seed: int) -> dict[str, str]:
 
 def run(seed: int) -> Run:
     """Return the first run for this seed in which exactly one request is obeyed wrongly. Another
-    old request is refused, and some request of an old controller is rightly obeyed.
+    old request is refused, and one is obeyed rightly: no newer controller is known to the broker.
     """
     for number in count():
         made = run_once(Random(f"zombie/{seed}/{number}"))
@@ -82,7 +82,7 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Make a run with these random choices. Return None if the learner could not use it."""
+    """Make a run with these random choices. Return None if it is not as `run` wants it."""
     epoch = random.randint(3, 40)
     controllers = random.sample(BROKERS, REIGNS)
     leader_epochs = dict.fromkeys(PARTITIONS, random.randint(1, 9))

@@ -82,7 +82,7 @@ class Given(TopicDeletion):
         return sorted(self._on_the_way)
 
     def stuck(self) -> set[str]:
-        """Return the topics that wait for an answer about a replica which will never come."""
+        """Return the topics that wait for a broker's answer, although it will never come."""
         return {
             topic
             for topic, broker, state in self.states()

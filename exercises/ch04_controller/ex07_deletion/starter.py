@@ -65,7 +65,7 @@ class TopicDeletion:
         return self.resume()
 
     def move_begins(self, topic: str) -> Sent:
-        """The replicas of this topic begin to move, unless its deletion was ordered before."""
+        """This topic's replicas begin to move. Ignored if its deletion was ordered before."""
         if topic in self.replicas and topic not in self.ordered:
             self.moving.add(topic)
         return []

@@ -54,8 +54,8 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed at whose end exactly one broker is wrong about who the
-    controller is, because it missed a change of /controller.
+    """Return the first run for this seed that ends with exactly one broker in error: it takes a
+    wrong broker for the controller, because it missed a change of /controller.
     """
     for number in count():
         made = run_once(Random(f"late/{seed}/{number}"))

@@ -38,13 +38,13 @@ class Watcher:
         return "read"
 
     def knows(self) -> int:
-        """Return the id of the controller, as this broker believes; -1: nobody. The tests call this
-        method. It works, and you need not change it.
+        """Return the id of the broker that this broker takes for the controller; -1 for none. The
+        tests call this method. It works, and you need not change it.
         """
         return self.controller
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the broker that believes something wrong at the end of events.txt,
+        """Return the number of the broker that knows a wrong controller at the end of events.txt,
         and the number of the event that this broker missed.
         """
         raise NotImplementedError(

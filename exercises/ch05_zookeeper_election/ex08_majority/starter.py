@@ -4,7 +4,7 @@
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "damaged": None,  # the number of the ZooKeeper server whose data are damaged
         "file": None,  # "currentEpoch" or "snapshot": what is damaged

@@ -18,7 +18,7 @@ class ControlledShutdown:
         )
 
     def sort(self, broker: int, partitions: Sequence[Row]) -> tuple[list[str], list[str]]:
-        """Return two lists: the names of partitions that get a new leader, and of those to stop."""
+        """Return the partitions that get a new leader, and those whose replica only stops."""
         raise NotImplementedError(
             "ControlledShutdown.sort is not written yet: it returns (names to move, names to stop)"
         )

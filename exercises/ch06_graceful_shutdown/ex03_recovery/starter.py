@@ -25,7 +25,7 @@ class Recovery:
         )
 
     def at_start(self, point: int, log_start: int, end: int, clean: bool) -> int:
-        """Return the recovery point of a log that was just opened. `clean`: it was well closed."""
+        """Return the recovery point of a log that was just opened. `clean`: closed in order."""
         raise NotImplementedError("Recovery.at_start is not written yet: it returns an offset")
 
     def to_read(self, bases: Sequence[int], point: int, clean: bool) -> list[int]:

@@ -8,7 +8,7 @@ Operation = tuple[str, ...]  # ("flush", "a")
 
 
 class Stopping:
-    """A broker that stops, step by step."""
+    """A broker that stops, step by step. `next` gets the result of the previous operation."""
 
     def __init__(self, disks: Sequence[str]) -> None:
         """`disks` has the names of the broker's disks."""
@@ -22,7 +22,7 @@ class Stopping:
         ]
 
     def next(self, came: str) -> Operation:
-        """Return the next operation. `came` is "begin", or later "done" or "disk_error"."""
+        """Return the next operation. `came` is "begin", or a result: "done" or "disk_error"."""
         return self.plan.pop(0)
 
     def diagnosis(self) -> tuple[int, int]:

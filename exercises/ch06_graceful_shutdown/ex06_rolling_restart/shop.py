@@ -2,7 +2,7 @@
 of what it sees. `python -m … FOLDER SUPERVISOR-PID SERVERS ZOOKEEPER TOPIC GIVES-UP-MS` runs it
 until the cluster ends.
 
-It uses confluent-kafka: the learner meets an application of somebody else.
+It uses confluent-kafka, because a real application uses a client that is not ours.
 """
 
 import json

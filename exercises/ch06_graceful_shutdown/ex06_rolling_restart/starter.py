@@ -4,7 +4,7 @@
 
 
 def report() -> dict[str, object]:
-    """Return what you saw at the beginning. Write your answer in place of each None."""
+    """Return what you saw at the beginning. Replace each None by your answer."""
     return {
         "down": None,  # the number of the broker that did not run
         "preferred": None,  # the number of the broker that should lead orders-0

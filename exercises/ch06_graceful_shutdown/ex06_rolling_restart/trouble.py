@@ -48,7 +48,7 @@ is_running = LAB.is_running
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
     """Start the cluster and its shop. Then stop the broker chosen by the seed. Raises ClusterError.
 
-    The state before the work is saved in `folder`. Both run on when this process ends.
+    The state before the work is saved in `folder`. Cluster and shop run on when this process ends.
     """
     made = plan(seed)
     say("starting three brokers")

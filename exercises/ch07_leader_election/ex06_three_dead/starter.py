@@ -4,7 +4,7 @@ lab check 07-6` examines your cluster. `kafka-edu lab hint 07-6` gives a hint.
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "led_last": None,  # the number of the broker that led when the last one died
         "first": None,  # the number of the broker that has to lead first now

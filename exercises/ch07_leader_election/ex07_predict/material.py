@@ -64,7 +64,7 @@ def _of(
     live: tuple[int, ...],
     random: Random,
 ) -> Situation | None:
-    """Return a situation of this kind with these lists, or None if they do not allow one."""
+    """Return a situation of this kind with these lists, or None if the lists do not fit it."""
     able = [one for one in replicas if one in live and one in isr]
     match kind:
         case "offline" if able and replicas[0] not in live and able[0] != isr[0]:

@@ -11,5 +11,5 @@ class Health:
         self.up_after = up_after
 
     def saw(self, answered: bool) -> str:
-        """Note whether the target answered this check. Return its state now, "Up" or "Down"."""
+        """Record whether the target answered this check. Return its state now, "Up" or "Down"."""
         raise NotImplementedError("Health.saw is not written yet: it returns 'Up' or 'Down'")

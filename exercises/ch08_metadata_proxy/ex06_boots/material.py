@@ -8,7 +8,7 @@ CLUSTER: Final = "lab-08-6"
 INSIDE, OUTSIDE = "INSIDE", "OUTSIDE"
 NOBODY, ANOTHER, NO_NAME = "nobody", "another broker", "no such name"
 KINDS: Final = (NOBODY, ANOTHER, NO_NAME)
-"""The other end of the wrong address that clients receive: nobody, another broker, or no host."""
+"""What is wrong: no server at the address, another broker there, or no host of this name."""
 
 TICKET: Final = """\
 # Ticket {number}
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
 
     broker: int
     kind: str
-    """The other end of the address that clients receive: one of KINDS."""
+    """What is at the wrong address that clients receive: one of KINDS."""
     mixed_up_with: int
     """Another broker. Clients receive its address if `kind` is ANOTHER; else it plays no role."""
 

@@ -4,7 +4,7 @@ lab check 08-6` examines your cluster. `kafka-edu lab hint 08-6` gives a hint.
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "broker": None,  # the number of the broker whose address for clients is wrong
         "there": None,  # who is at that address: "nobody", "another broker" or "no such name"

@@ -48,7 +48,7 @@ class Negotiator:
 
     def on_response(self, version: int, body: bytes) -> int | None:
         """Process the response to an ApiVersions request of this version. Return the version of the
-        next ApiVersions request, or None if no other one is to be sent.
+        next ApiVersions request, or None if no further request is needed.
         """
         error_code = int.from_bytes(body[:2], "big", signed=True)
         if error_code == NONE:

@@ -55,6 +55,6 @@ class FetchSession:
         self.begin_again(self.session_id)
 
     def begin_again(self, session_id: int) -> None:
-        """Make the next fetch a full one with this session id. It closes the old session."""
+        """Make the next fetch full, with this session id. That fetch closes the old session."""
         self.session_id = session_id
         self.epoch = FULL

@@ -93,7 +93,7 @@ class Timer:
         return tick_ms
 
     def place(self, deadline_ms: int) -> Place | None:
-        """Return (level, slot) of the bucket for a deadline, or None if it is due already."""
+        """Return (level, slot) of the bucket for a deadline, or None if the task is due already."""
         if deadline_ms < self.now_ms - self.now_ms % self.tick_ms + self.tick_ms:
             return None
         level = 1
@@ -104,7 +104,7 @@ class Timer:
             level += 1
 
     def due_ms(self, level: int, slot: int) -> int:
-        """Return the time (ms) at which a bucket is due: the begin of the time that it covers."""
+        """Return the time (ms) at which a bucket is due: the start of the time that it covers."""
         tick_ms = self.tick(level)
         hand = self.now_ms // tick_ms
         return (hand + (slot - hand) % self.size(level)) * tick_ms

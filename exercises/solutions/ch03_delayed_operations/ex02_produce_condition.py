@@ -29,7 +29,7 @@ class DelayedProduce:
         self.settled: set[str] = set()
 
     def look(self, states: Mapping[str, State]) -> tuple[Settled, Missing]:
-        """Return the partitions that this check has settled, and those that still wait."""
+        """Return the partitions that this call has settled, and those that still wait."""
         settled: Settled = []
         missing: Missing = []
         for name, append_error, required_offset, epoch in self.appended:

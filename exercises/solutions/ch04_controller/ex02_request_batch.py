@@ -26,22 +26,22 @@ class RequestBatch:
         self.changed = False
 
     def elected(self, name: str, leader: int, epoch: int, replicas: Sequence[int]) -> None:
-        """Note that a leader was elected for the partition `name`."""
+        """Make a note that a leader was elected for the partition `name`."""
         self.leaders[name] = (leader, epoch)
         for broker in replicas:
             self.orders.setdefault(broker, {})[name] = (leader, epoch)
 
     def stop(self, name: str, broker: int, delete: bool) -> None:
-        """Note that a broker must stop its replica, and also delete it if `delete` is true."""
+        """Make a note that a broker must stop its replica, and delete it if `delete` is true."""
         mine = self.stops.setdefault(broker, {})
         mine[name] = delete or mine.get(name, False)
 
     def members_changed(self) -> None:
-        """Note that a broker has joined or left the cluster."""
+        """Make a note that a broker has joined or left the cluster."""
         self.changed = True
 
     def send(self) -> list[Request]:
-        """Return the requests for everything that was noted, and clear the notes."""
+        """Return the requests for all notes since the last `send`, and forget these notes."""
         requests: list[Request] = []
         for broker in self.live:
             if broker in self.orders:

@@ -66,13 +66,13 @@ class TopicDeletion:
         return self.resume()
 
     def move_begins(self, topic: str) -> Sent:
-        """Note that a topic's replicas begin to move, unless the topic is being deleted."""
+        """Record that a topic's replicas begin to move. Ignored if the topic is being deleted."""
         if topic in self.replicas and topic not in self.ordered:
             self.moving.add(topic)
         return []
 
     def move_ended(self, topic: str) -> Sent:
-        """Note that the move of a topic has ended. Return the StopReplica requests to send now."""
+        """Record that a topic's move has ended. Return the StopReplica requests to send now."""
         if topic in self.moving:
             self.moving.discard(topic)
             self.waiting.discard(topic)

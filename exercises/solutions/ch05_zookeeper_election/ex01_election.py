@@ -19,7 +19,7 @@ class Candidate:
         self.makes_epoch = False
 
     def next(self, came: Came) -> Operation:
-        """Process what has come, and return the next operation."""
+        """Return the next operation. `came` is an event, or the result of the last operation."""
         made, self.makes_epoch = self.makes_epoch, False
         match came:
             case ("office", id_, bool(mine)):

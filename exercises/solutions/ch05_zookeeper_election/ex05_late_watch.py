@@ -19,7 +19,7 @@ class Watcher:
         return "create" if id_ is None else "wait"
 
     def created(self) -> str:
-        """Note that this broker has become the controller."""
+        """This broker has created `/controller`, and is the controller now."""
         self.controller = self.broker
         return "wait"
 

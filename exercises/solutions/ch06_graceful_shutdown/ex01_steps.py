@@ -14,7 +14,7 @@ class Shutdown:
         self.connected: int | None = None
 
     def next(self, came: Came) -> Operation:
-        """Process what has come, and return the next operation."""
+        """Return the next operation. `came` is the result of the last one, or ("begin",)."""
         match came:
             case ("begin",) | ("waited",):
                 return self.attempt()

@@ -17,7 +17,7 @@ class ControlledShutdown:
         return "STALE_BROKER_EPOCH" if stale else "NONE"
 
     def sort(self, broker: int, partitions: Sequence[Row]) -> tuple[list[str], list[str]]:
-        """Return which partitions get another leader, and of which the replica only stops."""
+        """Return the partitions that get a new leader, and those whose replica only stops."""
         to_move: list[str] = []
         to_stop: list[str] = []
         for name, replicas, leader, deleting in partitions:

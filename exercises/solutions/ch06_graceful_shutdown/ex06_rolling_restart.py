@@ -13,5 +13,5 @@ ACTS = [
 
 
 def report() -> dict[str, object]:
-    """Return which broker did not run at the beginning, and which one should lead orders-0."""
+    """Return the broker that was down at the beginning, and the preferred leader of orders-0."""
     return {"down": 2, "preferred": 2}

@@ -5,5 +5,5 @@ ACTS = [["start", 2], ["unclean"], ["start", 1], ["start", 0], ["in-sync"]]
 
 
 def report() -> dict[str, object]:
-    """Return who led last, who has to lead first now, and how many orders are lost by that."""
+    """Return the last leader, the broker that must lead first now, and how many orders are lost."""
     return {"led_last": 0, "first": 2, "lost": 9}

@@ -10,7 +10,7 @@ class Health:
         self.against = 0
 
     def saw(self, answered: bool) -> str:
-        """Note whether the target has answered. Return its state now: "Up" or "Down"."""
+        """Record whether the target answered this check. Return its state now: "Up" or "Down"."""
         seen = "Up" if answered else "Down"
         self.against = 0 if seen == self.state else self.against + 1
         if not self.state or self.against == self.needed[seen]:

@@ -46,5 +46,5 @@ class Layout:
         return [name for name, since in TABLES[part] if version >= since]
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the answer that is read wrongly, and where this begins in it."""
+        """Return the number of the wrongly read answer, and where its first wrong byte is."""
         return 3, 77

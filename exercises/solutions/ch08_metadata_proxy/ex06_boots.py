@@ -5,5 +5,5 @@ ACTS = [["advertise", 2, 2], ["restart", 2], ["in-sync"]]
 
 
 def report() -> dict[str, object]:
-    """Return the broker with the wrong address, who is there, and the last API that worked."""
+    """Return the broker with the wrong address, what is there, and the last API that worked."""
     return {"broker": 2, "there": "no such name", "answered": "Metadata"}
