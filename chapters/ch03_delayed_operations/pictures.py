@@ -241,7 +241,7 @@ class _Readers:
         )
 
     def replicate(self) -> None:
-        """Let the follower append the records of its last answer, and send its next fetch.
+        """Let the follower append the records of its last response, and send its next fetch.
 
         The next fetch informs the leader of the follower's new LEO.
         """

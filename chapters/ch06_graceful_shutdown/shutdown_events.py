@@ -20,7 +20,7 @@ class Moves(NamedTuple):
     """How the leaderships of one broker moved to other brokers."""
 
     without_leader_us: dict[TopicPartition, tuple[int, int]]
-    """Partition that has a new leader → (the old leader ceased to lead, the new leader began).
+    """Partition that has a new leader → (the old leader stopped leading, the new one began).
 
     Both times are in µs of the monotonic clock. The second time may be the earlier one.
     """
@@ -29,7 +29,7 @@ class Moves(NamedTuple):
     def ms_without_leader(self) -> dict[TopicPartition, float]:
         """Return partition → ms without leader.
 
-        0: the new leader began before the old one ceased.
+        0: the new leader began before the old one stopped leading.
         """
         return {
             tp: max(0, until - since) / US_A_MS
@@ -79,8 +79,8 @@ def moves(
     """Return how the partitions that `broker` led moved to other brokers.
 
     `envelopes` are the events of all brokers, in any order. `gone_us` is the time in µs of the
-    monotonic clock at which the broker got its signal. A killed broker ceases to lead at this time.
-    A stopped broker ceases to lead when it becomes a follower.
+    monotonic clock at which the broker got its signal. A killed broker stops leading at this time.
+    A stopped broker stops leading when it becomes a follower.
     """
     ceased: dict[TopicPartition, int] = {}
     began: dict[TopicPartition, int] = {}

@@ -85,7 +85,7 @@ class LearnersThread:
         arguments: Sequence[object] = (),
         first: Sequence[Step] = (),
     ) -> None:
-        """`made` has a method `play(*arguments, answers)`. It returns a tuple: "step" or "end", the
+        """The call `made.play(*arguments, answers)` returns a tuple: "step" or "end", the
         step or the returned value, and the line number.
         """
         self.title = title

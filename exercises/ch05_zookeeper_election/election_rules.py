@@ -208,7 +208,7 @@ class ElectionWorld:
     # What a script does.
 
     def step(self, runner: Runner) -> None:
-        """Let one broker handle what has come for it, and perform the operation that it returns."""
+        """Let one broker handle its result or next event, and perform the operation it returns."""
         if runner.answer is not None:
             came, runner.answer = runner.answer, None
         else:

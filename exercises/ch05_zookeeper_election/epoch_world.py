@@ -45,7 +45,7 @@ class Event(NamedTuple):
 
 
 class Led(NamedTuple):
-    """The fact that a broker began to lead an epoch."""
+    """A broker, and an epoch that it began to lead."""
 
     epoch: int
     broker: int

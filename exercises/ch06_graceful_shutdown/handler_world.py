@@ -32,7 +32,7 @@ class Event(NamedTuple):
 
     text: str
     hidden: tuple[str, ...] = ()
-    """The partitions that went offline by this shutdown, but that the answer did not name."""
+    """The partitions that this shutdown took offline although the answer did not name them."""
 
 
 def right(broker: int, rows: Sequence[Row], live: Sequence[int]) -> Answer:

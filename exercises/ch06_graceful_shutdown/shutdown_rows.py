@@ -47,7 +47,7 @@ def right_remaining(broker: int, rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def some_rows(random: Random, count: int, brokers: int = 4) -> list[Row]:
-    """Return random partitions. The leader is a replica, -1 (nobody), or None (never anybody)."""
+    """Return random partitions. The leader is a replica, -1 (none now), or None (never one)."""
     rows = []
     for number in range(count):
         replicas = tuple(random.sample(range(brokers), random.choice((1, 2, 3, 3))))

@@ -1,5 +1,5 @@
 """The live part of 08-1: a proxy answers with the learner's code. Each answer must equal that of a
-broker, also when one broker is dead.
+broker, even when one broker is dead.
 """
 
 from collections.abc import Callable, Iterator

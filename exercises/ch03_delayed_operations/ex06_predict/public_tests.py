@@ -23,7 +23,7 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, why: str) -> None:
-        """Raise Mismatch unless the learner's answer is the one that the run gave."""
+        """Raise Mismatch unless the learner's answer equals the answer of the run."""
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(

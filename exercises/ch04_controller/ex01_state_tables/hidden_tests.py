@@ -45,7 +45,7 @@ def test_long_life(learner: Learner, seed: int) -> None:
 
 
 def test_forgotten_in_one_order(learner: Learner, seed: int) -> None:
-    """a name is deleted, and stands a second time in the same call: it does not exist any more"""
+    """one call has a name twice: the first change deletes it, so it does not exist at the second"""
     random = Random(f"again/{seed}")
     one = Checked(learner, "partition")
     names = random.choices("abcd", k=7)

@@ -89,7 +89,7 @@ def check_state(
 
 
 def watch(cluster: Cluster, made: Plan) -> tuple[tuple[int, int], int]:
-    """Watch the victim for some stalls. Return its `life_of` before and after, and their number."""
+    """Watch some stalls of the victim. Return its `life_of` before and after, and how many came."""
 
     def count() -> int | None:
         stalls = cluster.status(hidden=True).stalls
