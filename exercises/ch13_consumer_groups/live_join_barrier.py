@@ -20,7 +20,7 @@ GROUP: Final = "lab-133"
 DELAY_MS: Final = 6_000
 """The initial delay of an empty group."""
 POLL_LIMIT_MS: Final = 20_000
-"""A member that does not poll for this time has to leave. It is the rebalance time-out too."""
+"""A member that does not poll for this time is removed. This is also the rebalance time-out."""
 PROPS: Final[Mapping[str, str]] = {
     **PATIENT_ISR,
     "group.initial.rebalance.delay.ms": str(DELAY_MS),

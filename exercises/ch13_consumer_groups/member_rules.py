@@ -1,4 +1,4 @@
-"""The right member of exercise 13-4: our own membership, moved by the events of the exercise."""
+"""The right member of exercise 13-4: our own membership, which the exercise's events change."""
 
 from typing import Final
 

@@ -56,7 +56,7 @@ def checked(world: CallbackWorld) -> Iterator[CallbackWorld]:
 
 
 def batch_of(world: CallbackWorld, count: int, without: Sequence[int] = ()) -> int:
-    """Let a batch of so many records be sent. Those at the places `without` have no callback."""
+    """Send a batch of `count` records. The records at the places `without` have no callback."""
     batch = [world.record(WEB, callback=place not in without) for place in range(count)][-1]
     world.send(batch)
     return batch
