@@ -1,5 +1,5 @@
 """The live part of 10-2: the learner's rule sends consumers to followers. Broker 2 leads in rack
-north. Brokers 0 and 1 are in rack east, and one of them stands still.
+north. Brokers 0 and 1 are in rack east, and one of them is paused.
 
 confluent-kafka reads, because a client that is not ours judges.
 """

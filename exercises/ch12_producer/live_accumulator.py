@@ -1,7 +1,7 @@
 """The live part of 12-1: the learner's class decides when our producer sends which batches.
 
 One producer has a long linger.ms: it sends each batch for another reason. The other sends one batch
-in each request, and has one request in flight. The leader stands still while the deques fill. Later
+in each request, and has one request in flight. The leader is paused while the deques fill. Later
 a follower is stopped, and the leader refuses all batches, because one replica is missing.
 """
 

@@ -1,4 +1,4 @@
-"""The live part of 12-4: the learner's class decides which callbacks a producer of ours calls.
+"""The live part of 12-4: the learner's class decides which callbacks our producer calls.
 
 One topic takes only small batches. The producer's batches are larger, so they are divided, and
 their parts are divided again. One record is too large for the topic even alone. A consumer says at

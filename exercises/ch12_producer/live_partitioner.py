@@ -1,4 +1,4 @@
-"""The live part of 12-2: the learner's class is the DefaultPartitioner of a producer of ours.
+"""The live part of 12-2: the learner's class is the DefaultPartitioner of our producer.
 
 The same keys go to one topic by this producer, and to another one by an unmodified client.
 """

@@ -91,7 +91,7 @@ class HandoverWorld:
         return again
 
     def settle(self, most: int = 9) -> None:
-        """Rebalance until nobody gives anything up."""
+        """Rebalance until no member gives up a partition."""
         while self.rebalance():
             most -= 1
             assert most, "it does not settle"

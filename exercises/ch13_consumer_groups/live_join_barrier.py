@@ -129,7 +129,7 @@ class Group:
         return self._comes("the next one has the other two", "member-2", "member-3")
 
     def loses_one(self) -> Step:
-        """Let a member stop polling. It has to be removed, and the others have to go on."""
+        """Let a member stop polling. It has to be removed, and the others have to continue."""
         says = "the group waits for it as long as it may, and then goes on"
         before = len(self._events(RebalanceStarted))
         self._members[1].rest()

@@ -11,7 +11,7 @@ WHATS: Final = ("heartbeat", "commit")
 
 
 class RightMember:
-    """A membership of ours. An event that is not possible now changes nothing."""
+    """Our own membership class. An event that is not possible now changes nothing."""
 
     def __init__(self) -> None:
         self._ours = Membership("lab", "lab")

@@ -64,7 +64,7 @@ class Compared:
         return f"batch {batch} is the oldest of {partition} without an end: it is the next one"
 
     def sent(self, broker: int, batches: Sequence[Sent]) -> None:
-        """Say that a request is in flight."""
+        """Call `sent`: a request is in flight."""
         self._right.sent(broker, batches)
         self._made.call("sent", broker, list(batches))
         self._story.append(f"sent({broker}, {list(batches)})")
@@ -111,7 +111,7 @@ class Compared:
         return f"{result.error} does not go away"
 
     def expired(self, partition: str, batch: int) -> None:
-        """Say that a batch has expired."""
+        """Call `expired`: a batch has expired."""
         self._right.expired(partition, batch)
         self._made.call("expired", partition, batch)
         self._story.append(f"expired({partition!r}, {batch})")

@@ -26,11 +26,11 @@ class Asked:
         self._made = learner.make()
 
     def added(self, batch: int, place: int, record: int) -> None:
-        """Say that a record with a callback is in a batch."""
+        """Call `added`: a record with a callback is in a batch."""
         self._made.call("added", batch, place, record)
 
     def divided(self, batch: int, parts: Sequence[tuple[int, int]]) -> None:
-        """Say that a batch was divided."""
+        """Call `divided`: a batch was divided."""
         self._made.call("divided", batch, list(parts))
 
     def ended(self, batch: int) -> object:

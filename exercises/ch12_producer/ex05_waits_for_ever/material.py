@@ -1,4 +1,4 @@
-"""The run of exercise 12-5: with the starter's code, a batch waits longer and longer."""
+"""The run of exercise 12-5: with the starter's code, one batch is overdue."""
 
 from itertools import count
 from random import Random

@@ -1,4 +1,4 @@
-"""The shop of exercise 12-7: a program with a producer of ours. Orders come by the clock. An order
+"""The shop of exercise 12-7: a program with our producer. Orders come at fixed times. An order
 that comes while `send()` still waits for memory is turned away. `python -m … FOLDER SUPERVISOR-PID
 SERVERS TOPIC SETTINGS` runs it until the cluster ends.
 """

@@ -396,7 +396,7 @@ def _first_commit(random: Random, bench: Bench) -> Situation:
 
 
 def _read_all(random: Random, bench: Bench) -> tuple[str, Reader, int]:
-    """Let A read a topic to its end, without a commit."""
+    """Let consumer A read a topic to its end, without a commit."""
     records = random.randint(15, 40)
     topic = bench.topic()
     bench.send(topic, records)

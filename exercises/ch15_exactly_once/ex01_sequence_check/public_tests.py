@@ -167,7 +167,7 @@ def test_a_marker_of_the_same_epoch(learner: Learner) -> None:
 
 
 def test_the_wrap(learner: Learner) -> None:
-    """the numbers reach 2,147,483,647, and go on with 0"""
+    """the numbers reach 2,147,483,647, and continue with 0"""
     one = Partition(learner, 9)
     one.send(0, LAST - 4, 3)
     one.check(0, 0)
