@@ -1,6 +1,6 @@
 """The chapters: packages chNN_slug with a page, a script for the presenter, and a recording.
 
-A chapter may have *parts*, for lessons that need another cluster. The files of a part stand beside
+A chapter may have *parts*, for lessons that need another cluster. The files of a part are next to
 the chapter's own script, page and recording: `ensemble.toml`, `ensemble.md` and
 `ensemble.jsonl.gz`.
 """
@@ -22,7 +22,7 @@ from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.spark import JobStarted
 from kafka_edu.trace.tracer import Tracer
 
-#: A program of a job. It may build clients of ours with the tracer that it gets.
+#: A program of a job. It may build our clients with the tracer that it gets.
 Program = Callable[[Tracer], Coroutine[object, object, None]]
 PACKAGE: Final = __name__.rpartition(".")[0]
 FOLDER: Final = Path(__file__).parent
@@ -49,7 +49,7 @@ class JobPlace(NamedTuple):
     cluster: str
     """The cluster's name."""
     run: Callable[[Program], None]
-    """Run a program to its end. The clients of ours in it emit their events on the cluster."""
+    """Run a program to its end. Our clients in it emit their events on the cluster."""
 
     def runner(self, program: Callable[[str], Program]) -> Callable[[str], None]:
         """Return the function that runs a job by its name, if each job is a program."""

@@ -404,7 +404,7 @@ def run_live(
 def show_values(
     chosen: Chapter, held: "Sequence[Held]", names: "Mapping[str, str]", json_file: Path | None
 ) -> None:
-    """Show the page's values beside those of the run. Exit with 1 if a value does not agree."""
+    """Show the page's values next to those of the run. Exit with 1 if a value does not agree."""
     report = Report(f"chapter-{chosen.id}")
     for name, value in names.items():
         report.figure(name, value)

@@ -38,7 +38,7 @@ def open_progress(folder: Path | None = None) -> "Progress":
 
 
 def remember_chapter(number: str, *, finished: bool) -> None:
-    """Note in the store of progress that a chapter was begun, or was seen to its end."""
+    """Record in the store of progress that a chapter was begun or finished."""
     now: Callable[[], str] = vars(lab_module("runner.progress"))["now"]
 
     def change(record: "Record") -> "Record":

@@ -37,7 +37,7 @@ class PageValue(NamedTuple):
     less: str = ""
     """The name of the value that is subtracted; empty if there is none."""
     bounds: tuple[float, float] | None = None
-    """The lowest and the highest valid number. None if the value must be equal."""
+    """The lowest and the highest valid number. None: the value must be equal to the run's."""
 
 
 class Held(NamedTuple):
@@ -75,7 +75,7 @@ def _value(text: str, mark: re.Match[str]) -> PageValue:
 
 
 def compare(values: list[PageValue], names: Mapping[str, str]) -> list[Held]:
-    """Compare each value of the page with the value in the run."""
+    """Compare each value of the page with the value of the run."""
     return [_compare(value, names) for value in values]
 
 

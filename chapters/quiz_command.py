@@ -110,7 +110,7 @@ def quiz(
 def _may_write(file: Path) -> None:
     """Raise click's exception if the file cannot be written.
 
-    So the user learns it before the quiz.
+    So the user sees the error before the quiz.
     """
     try:
         file.touch()
@@ -159,7 +159,7 @@ def _where(server: "QuizServer", address: str, port: int) -> str:
 
 
 def _own_address() -> str:
-    """Return the IP address by which other machines can reach this one. Nothing is sent."""
+    """Return the IP address by which other machines can reach this machine. Nothing is sent."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
         return str(probe.getsockname()[0])

@@ -115,7 +115,7 @@ class Played(NamedTuple):
 class Watch:
     """Collects the events of the supervisor and of all brokers, in one thread for each process.
 
-    It goes on with a broker's events after the broker was restarted.
+    It collects a broker's events also after the broker was restarted.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -240,7 +240,7 @@ def play(
 
 
 def only_late(steps: Sequence[Step]) -> bool:
-    """Return whether steps failed, and all of them only because something did not come in time.
+    """Return whether steps failed, and each of them only because an event came too late.
 
     The machine may be busy, so such a moment is run a second time.
     """
@@ -283,7 +283,7 @@ def _on_topic(cluster: Cluster, topic: str, patience_s: float) -> Iterator[Learn
 def heal(cluster: Cluster, patience_s: float = PATIENCE_S) -> None:
     """Start or resume all brokers, and wait until every partition of the shop has its whole ISR.
 
-    Return without an error if the ISR is not whole in time. Raises ClusterError if a broker does
+    Return without an error if the ISR is not complete in time. Raises ClusterError if a broker does
     not start.
     """
     for broker in ALL:
@@ -329,7 +329,7 @@ def _chaos(cluster: Cluster, random: Random) -> str:
 def served(played: Played, exercise: str) -> tuple[int, int]:
     """Return how often a part was called, and how often it failed.
 
-    All brokers count, with all processes that each of them has had.
+    The sums are over all brokers, and over all processes that each broker has had.
     """
     return learner_totals(played.envelopes, exercise)
 

@@ -27,7 +27,7 @@ US_A_MS: Final = 1_000
 
 
 def judge(envelopes: Sequence[Envelope]) -> list[Step]:
-    """Return one step for each invariant, with whether it held in this run. O(events).
+    """Return one step for each invariant. The step passes if the invariant held. O(events).
 
     The events must be in order of time.
     """
@@ -105,10 +105,10 @@ def _no_old_orders(envelopes: Iterable[Envelope]) -> Step:
 
 
 def learner_totals(envelopes: Iterable[Envelope], exercise: str) -> tuple[int, int]:
-    """Return how often a part was called, and how often it failed, in all brokers together.
+    """Return how many calls a part had in all brokers together, and how many of them failed.
 
-    A broker's process counts from 0, and its counts only grow. Smaller counts belong to a restarted
-    process, so they are added to those of the process before.
+    A broker's process counts from 0, and its counts only grow. Smaller counts come from a restarted
+    process, so they are added to the counts of the process before.
     """
     calls = failures = 0
     present: dict[int | None, tuple[int, int]] = {}

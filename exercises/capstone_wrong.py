@@ -19,7 +19,7 @@ from .runner.manifest import Exercise, load_manifest
 from .wrong_answers import Edit, WrongAnswer, wrong_answer
 
 PATIENCE_S: Final = 25.0
-"""The seconds that a step waits. A wrong part often prevents the event that a step waits for."""
+"""The seconds that a step waits. With a wrong part, the expected event often never comes."""
 
 
 class Wrong(NamedTuple):
@@ -152,7 +152,7 @@ def _written(wrong: Wrong, exercise: Exercise, folder: Path) -> Path:
 def _with(
     exercise: str, file: Path, exercises: Mapping[str, Exercise], others: tuple[str, ...]
 ) -> list[Part]:
-    """Return the reference solutions as parts, but for `exercise` the wrong part `file`.
+    """Return the reference solutions as parts. For `exercise`, use the wrong part `file` instead.
 
     The other exercises that replace the same part of the broker are left out.
     """

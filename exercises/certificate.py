@@ -1,7 +1,7 @@
 """The certificate of the capstone: one HTML page with the timeline of the run, and a picture.
 
 The timeline has a row for each broker, and time runs from left to right. The colour of a cell shows
-whether the broker ran, stood still or was down. The last row shows the number of each controller,
+whether the broker ran, was paused or was down. The last row shows the id of each new controller,
 at the time of its election.
 """
 
@@ -113,7 +113,7 @@ def _narrow(colour: str, text: str = " ") -> str:
 def _state(envelopes: Sequence[Envelope], broker: int, until: float, since: float) -> str:
     """Return the worst state of a broker between the times `since` and `until`, in µs.
 
-    The order is: runs, stands still, is down.
+    The order from best to worst is: running, paused, down.
     """
     state, worst = DEAD, RUNS
     order = (RUNS, STANDS, DEAD)
@@ -140,7 +140,7 @@ def _state(envelopes: Sequence[Envelope], broker: int, until: float, since: floa
 def _controllers(envelopes: Sequence[Envelope], begin: float, step: float) -> str:
     """Return the cells of the controller's row.
 
-    The cell in whose time a controller was elected has its broker's number. All other cells are
+    A cell has the id of the controller that was elected in the cell's time. All other cells are
     empty.
     """
     elected = {

@@ -1,6 +1,6 @@
 """The cluster of an exercise of the kind *operate*: start it, fill it, check it, and end it.
 
-kafka-python writes and reads the records, because a client that is not ours judges the cluster. Our
+kafka-python writes and reads the records, because an independent client judges the cluster. Our
 admin client makes the topics.
 """
 
@@ -32,7 +32,7 @@ from kafka_edu.supervisor.cluster_spec import Wish
 from .runner.topics import make_topic
 
 CLIENT_PATIENCE_MS: Final = 30_000
-"""The longest wait of a client, in ms, for work that the trouble does not hinder.
+"""The longest wait of a client, in ms, for work that the trouble does not prevent.
 
 It is long because the machine may be busy.
 """
@@ -308,7 +308,7 @@ def zookeeper_of(cluster: Cluster) -> Iterator[Any]:
 
 
 def order_move(cluster: Cluster, topic: str, target: Sequence[int]) -> None:
-    """Order a move of a topic's partition 0 to these brokers, by a znode, as old tools do."""
+    """Order a move of a topic's partition 0 to these brokers, with a znode, as old tools do."""
     entry = {"topic": topic, "partition": 0, "replicas": list(target)}
     document = json.dumps({"version": 1, "partitions": [entry]}).encode()
     with zookeeper_of(cluster) as zookeeper:
@@ -316,7 +316,7 @@ def order_move(cluster: Cluster, topic: str, target: Sequence[int]) -> None:
 
 
 def answering(cluster: Cluster) -> list[str]:
-    """Return the addresses of the running brokers: a paused broker would keep a client waiting."""
+    """Return the addresses of the running brokers, because a paused broker blocks a client."""
     return [f"127.0.0.1:{cluster.port(number)}" for number in cluster.status().running_brokers]
 
 
@@ -342,7 +342,7 @@ def set_property(cluster: Cluster, broker: int, key: str, value: str) -> None:
 
 
 def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    """Wait until a change that others make has come. Raises ClusterError if it does not come in
+    """Wait until a change by other programs is visible. Raises ClusterError if it does not come in
     time.
     """
     end_s = time.monotonic() + OTHERS_LIMIT_S
@@ -353,7 +353,7 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
 
 
 def elect_controller(cluster: Cluster, wanted: int) -> None:
-    """Let the controllers give up their office until `wanted` has it. Raises ClusterError."""
+    """Trigger controller elections until the broker `wanted` wins one. Raises ClusterError."""
     cluster.wait_ready()
     for _ in range(OFFICE_TRIES):
         wait_until(lambda: controller_of(cluster) >= 0, "a controller")
@@ -364,7 +364,7 @@ def elect_controller(cluster: Cluster, wanted: int) -> None:
 
 
 def controller_of(cluster: Cluster) -> int:
-    """Return the controller's id, as ZooKeeper says. -1: there is none at this moment."""
+    """Return the controller's id from ZooKeeper. -1: there is none at this moment."""
     from kazoo.exceptions import NoNodeError
 
     with zookeeper_of(cluster) as zookeeper:

@@ -54,7 +54,7 @@ def same_topic(topic: str, before: TopicFacts, now: TopicFacts) -> Step:
 
 
 def not_made_again(topic: str, lost: str, before: TopicFacts, now: TopicFacts) -> Step:
-    """Check that the topic was not created again. `lost` says what a new one does not have."""
+    """Check that the topic was not created again. `lost` says what a new topic would not have."""
     says = f"the topic {topic} is the one of before"
     if not now.created:
         return Step(says, False, f"there is no topic {topic}")

@@ -21,7 +21,7 @@ OPEN_S: Final = 6 * 3600.0
 """After this time in s a program ends, so that a forgotten cluster does not fill the disk."""
 LOOK_EVERY_S: Final = 0.2
 SILENT_S: Final = 120.0
-"""A program that has written no new notes for this time (s) hangs. One that works writes them
+"""A program without new notes for this time (s) hangs. A program that works writes notes
 several times a second.
 """
 
@@ -39,7 +39,7 @@ N = TypeVar("N", bound=Notes)
 
 
 class LabProgram(NamedTuple):
-    """A program, as those see it who start, watch and end it."""
+    """A program, from the view of the code that starts, watches and ends it."""
 
     module: str
     """The module that its process runs."""
@@ -72,8 +72,8 @@ class LabProgram(NamedTuple):
         return found
 
     def is_it(self, pid: int) -> bool:
-        """Return whether the process with this id is such a program. Another one may have got the
-        id after its end.
+        """Return whether the process with this id is such a program. Another process may have got
+        the id after the program's end.
         """
         shown = subprocess.run(
             ["ps", "-ww", "-o", "command=", "-p", str(pid)],
@@ -109,7 +109,7 @@ class LabProgram(NamedTuple):
 
 
 def write_notes(file: Path, notes: Mapping[str, Any]) -> None:
-    """Replace the notes' file as a whole, so that no reader sees half of it."""
+    """Replace the notes' file in one step, so that no reader sees a part of it."""
     new = file.with_suffix(".new")
     with suppress(FileNotFoundError):  # the cluster's folder has just gone
         new.write_text(json.dumps(notes, indent=1) + "\n", encoding="utf-8")
@@ -158,7 +158,7 @@ class SettingsFile:
 
     @property
     def complaint(self) -> str:
-        """Why the newest settings are not in use. Empty if they are."""
+        """Why the newest settings are not in use. Empty if they are in use."""
         return self._unreadable or self.refused
 
     def changed(self) -> dict[str, str] | None:

@@ -1,4 +1,4 @@
-"""The cluster of a live part: three brokers, of which some run the learner's code.
+"""The cluster of a live part: three brokers, some of which run the learner's code.
 
 Usually that is broker 2 alone, in some exercises all three. The clients are unmodified. Broker 2
 leads the topic's only partition. The events of these brokers are collected.
@@ -195,7 +195,7 @@ class LearnerBroker:
     def create_topic(self) -> None:
         """Create the topic with one partition on all brokers, led by broker 2.
 
-        Wait until broker 2 has itself as the leader in its metadata. Raises ClusterError.
+        Wait until broker 2's metadata names broker 2 as the leader. Raises ClusterError.
 
         If broker 2 is the controller, the learner's timing wheel also holds the time-out of this
         request. With a wrong wheel the response comes too early, but the topic is created all the

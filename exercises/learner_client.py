@@ -128,7 +128,7 @@ class _Program:
     def _note(
         self, value: str, metadata: RecordMetadata | None, error: KafkaException | None
     ) -> None:
-        """Note that the callback of the record with this value was called."""
+        """Store that the callback of the record with this value was called."""
         self._called.append((value, _end(metadata, error)))
 
 

@@ -81,7 +81,7 @@ class LearnerConsumers:
         ]
 
     def wait_for(self, done: Callable[[], bool]) -> bool:
-        """Wait until `done` returns True. Return False if it does not within the patience."""
+        """Wait until `done` returns True. Return False if that takes longer than the patience."""
         return self.listener.wait_for(done, self.patience_s)
 
 

@@ -2,7 +2,7 @@
 
 The learner's code runs in all three brokers, because each of them may become the controller.
 
-kafka-python sends the records, because a client that is not ours judges.
+kafka-python sends the records, because an independent client judges the cluster.
 """
 
 import json

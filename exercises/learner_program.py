@@ -77,7 +77,7 @@ class LearnerProgram:
         self.listener = Listener(EventsAddress.read(str(folder / EVENTS)), since_us=0)
 
     def order(self, *words: object) -> object:
-        """Write an order, and return its answer. Raises NoAnswerError and ClusterError."""
+        """Send an order, and return the answer to it. Raises NoAnswerError and ClusterError."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # the process has ended: the answer says so
             self._process.stdin.write(json.dumps(words).encode() + b"\n")

@@ -52,7 +52,7 @@ class State(NamedTuple):
     polled: list[list[Any]]
     """[topic, partition, offset, value] of each record that poll() has returned."""
     rebalances: int
-    """How often partitions were given or taken."""
+    """How often partitions were assigned or revoked."""
     errors: list[str]
     """The errors that poll() and the commits in a rebalance have raised, each once."""
 
@@ -73,7 +73,7 @@ class Reader:
         return State(*came)
 
     def wait_for(self, done: Callable[[State], bool], late: str) -> State:
-        """Wait for a state of the program. Raises NoAnswerError, which says `late`."""
+        """Wait until `done` accepts the program's state. Raises NoAnswerError with `late`."""
         end = time.monotonic() + self.patience_s
         while not done(state := self.state()):
             if time.monotonic() > end:
@@ -91,11 +91,11 @@ class Reader:
         self._order("assign", [[topic, partition] for partition in partitions])
 
     def finish(self, records: Sequence[Place]) -> None:
-        """Let workers end these records, in this order."""
+        """Let workers finish these records, in this order."""
         self._order("finish", records)
 
     def commit(self, now_ms: int) -> dict[tuple[str, int], int]:
-        """Let the program commit, at this time of its clock, if it is due. Return the offsets."""
+        """Let the program commit if a commit is due at `now_ms`. Return the committed offsets."""
         came = self._order("commit", now_ms)
         assert isinstance(came, list)
         return {(topic, partition): offset for topic, partition, offset in came}

@@ -108,7 +108,7 @@ def mutate(
 ) -> Row:
     """Try all mutants of an exercise, and return its row of the table, without reasons.
 
-    The reference solution runs first, and the limits of all mutants depend on what it needs. The
+    The reference solution runs first. Its needs set the limits of all mutants. The
     time for which a mutant waits for a core does not count, so many mutants can run at once. `say`
     is called with the number of finished mutants and the number of all. Raises CheckError and
     WrongAnswerError.

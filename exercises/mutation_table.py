@@ -138,8 +138,8 @@ def with_reasons(row: Row, old: Row | None) -> Row:
 
 
 def objections(exercise: Exercise, row: Row) -> list[str]:
-    """Return the objections to an exercise's row, one line each. An empty list means all is
-    well.
+    """Return the objections to an exercise's row, one line each. An empty list: the row is
+    correct.
     """
     found = []
     again = f"run {command_line(f'lab mutate {exercise.id}')}"

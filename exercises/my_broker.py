@@ -1,8 +1,8 @@
 """The learner's own cluster: all parts that the learner has passed run in all three brokers.
 
-In place of a part that cannot run there, the course's own part runs. The list of parts says why:
+If a part cannot run there, the course's own part runs instead. The list of parts says why:
 the exercise is not passed yet, its file cannot be loaded any more, another of the learner's parts
-does the same work, or it is no part of a broker.
+does the same work, or the exercise is not about a part of a broker.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -91,7 +91,7 @@ def chosen_parts(directory: Path | None, solutions: bool, without: tuple[str, ..
 
 
 def require_one(parts: Sequence[Part]) -> None:
-    """Raise click's exception if none of the learner's parts would run."""
+    """Raise click's exception if no part of the learner would run."""
     if not any(part.mine for part in parts):
         raise click.ClickException(
             "nothing in it would be yours: pass an exercise first, for example"
@@ -117,7 +117,7 @@ def _prove(parts: Sequence[Part], json_file: Path | None) -> bool:
 
 
 def show_parts(console: Console, parts: Sequence[Part]) -> None:
-    """Show a table of the parts: which are the learner's, and why the others are not."""
+    """Show a table of the parts: whether each is the learner's, and the reason if it is not."""
     table = Table("exercise", "part", "whose", "")
     for part in parts:
         whose = "[green]mine[/]" if part.mine else "ours"

@@ -45,7 +45,7 @@ KEYED: Final = 200
 """The number of records that are written to the topic SMALL."""
 PROPS: Final = {"log.cleaner.backoff.ms": "1000"}
 LONELY: Final = 0
-"""The broker that leads the topic PARTED, and that writes records which no follower gets."""
+"""The broker that leads the topic PARTED. It writes a record that no follower gets."""
 FOLLOWERS: Final = (1, 2)
 PARTITIONS: Final = 3
 RATE: Final = 100
@@ -206,7 +206,7 @@ def _write(producer: Producer) -> None:
 
 
 def _compact(cluster: Cluster, listeners: Sequence[Listener]) -> None:
-    """Let a log be compacted, and read its first record: in a compacted segment it has to be looked
+    """Compact a log, and read its first record: in a compacted segment, an offset has to be looked
     up. Raises ClusterError.
     """
     make_assigned(cluster, SMALL, FOLLOWERS, configs=SMALL_CONFIG)
@@ -335,7 +335,7 @@ def _judge(report: Report, listeners: Sequence[Listener], mine: Sequence[str]) -
 def _learner_memory(cluster: Cluster) -> int | None:
     """Return the anonymous memory, in bytes, of the learner's processes of one broker.
 
-    It is the largest sum of all brokers. None if the system does not show it.
+    The broker with the largest sum counts. None if the system does not show it.
     """
     sums: dict[int, int] = {cluster.pid(broker): 0 for broker in BROKERS}
     try:

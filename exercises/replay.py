@@ -128,7 +128,7 @@ def explore_rule(file: Path, brokers: int, text: str, out: Path | None, plain: b
 def _search(file: Path, wanted: str, search: Callable[[Learner], Searched], begin: str) -> Searched:
     """Load a learner's file, and search all orders. Return what was found.
 
-    Raises click's exception if the file is missing or wrong. Its message contains `begin`, the way
+    Raises click's exception if the file is missing or wrong. Its message contains `begin`: how
     to get such a file.
     """
     if not file.is_file():

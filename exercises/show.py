@@ -72,7 +72,7 @@ def in_short(outcome: Outcome) -> str:
 def show_failure(console: Console, verdict: Verdict, outcome: Outcome, options: str = "") -> None:
     """Show everything about a failed test.
 
-    This is the expected and the actual answer, a picture, the line of the learner's code, and the
+    Show the expected and the actual answer, a picture, the line of the learner's code, and the
     command that runs this test again.
     """
     rows = Table.grid(padding=(0, 2))
@@ -122,7 +122,7 @@ def show_indented(console: Console, text: str) -> None:
 
 
 def show_steps(console: Console, steps: Iterable[Step]) -> None:
-    """Show the steps of the live part: the name of each, whether it passed, and what was seen."""
+    """Show each step of the live part: its name, whether it passed, and what was seen."""
     for step in steps:
         show_row(console, step.says, step.passed)
         if step.seen:

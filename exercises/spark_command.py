@@ -20,7 +20,7 @@ from .runner.public_tests import SPARK_LIMITS
 from .runner.spark_learner import SparkLearner, why_no_spark
 
 WARM_UP_JOB: Final = Path(__file__).parent / "runner" / "warm_up_job.py"
-"""A file, not a module of this program: only the process of a job imports PySpark."""
+"""The path of a job's file. It is not imported here: only a job's process imports PySpark."""
 RECORDS: Final = [(1_533_117_600_000_000,), (1_533_117_700_000_000,)]
 
 

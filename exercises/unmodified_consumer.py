@@ -19,9 +19,9 @@ class UnmodifiedConsumer:
     def __init__(self, config: Mapping[str, object], topics: Sequence[str]) -> None:
         self._consumer = Consumer({"log_level": 0, **config})
         self.partitions: frozenset[TopicPartition] = frozenset()
-        """The partitions that it has now."""
+        """The partitions that the consumer has now."""
         self.read: list[tuple[TopicPartition, int]] = []
-        """The place of each record that it has read."""
+        """The place of each record that the consumer has read."""
         self._consumer.subscribe(list(topics), on_assign=self._take, on_revoke=self._give_up)
         self._ended = threading.Event()
         self._closed = False
@@ -42,12 +42,12 @@ class UnmodifiedConsumer:
                 self.read.append((partition, message.offset() or 0))
 
     def rest(self) -> None:
-        """Let it stay in its group, but poll no more."""
+        """Stop polling, but stay in the group."""
         self._ended.set()
         self._thread.join()
 
     def close(self) -> None:
-        """Let it leave its group. A second call does nothing."""
+        """Leave the group. A second call does nothing."""
         self.rest()
         if not self._closed:
             self._closed = True

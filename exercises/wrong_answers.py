@@ -31,11 +31,11 @@ class Edit(NamedTuple):
 
 
 class WrongAnswer(NamedTuple):
-    """A wrong answer that a learner could give, and the way in which it fails."""
+    """A wrong answer that a learner could give, and how it fails."""
 
     exercise: Exercise
     number: int
-    """Its place in the file of wrong answers, from 1."""
+    """The number of its place in the file of wrong answers, from 1."""
     name: str
     why: str
     """The mistake, in one sentence."""
@@ -60,7 +60,7 @@ class WrongAnswer(NamedTuple):
         return f"{self.id} {self.name}"
 
     def edited(self) -> str:
-        """Return the reference solution with the edits made.
+        """Return the text of the reference solution after the edits.
 
         Raises WrongAnswerError if an edit does not fit the solution.
         """

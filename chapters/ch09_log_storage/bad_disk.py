@@ -1,14 +1,14 @@
 """A broker with two log dirs loses one of them, in five ways, under load.
 
 Only the replicas in that dir go offline, and no acked record is lost. The dir is replaced by a
-file, removed, made read-only, filled to the last byte, or cannot be read when the broker starts.
+file, is removed, becomes read-only, is full, or cannot be read when the broker starts.
 Each time the broker continues with its other dir, and the controller moves the leaders that were in
 the bad one. Then the dir is repaired and the broker is restarted. At the end both dirs fail, and
 the broker stops and logs why. The load is an unmodified producer with acks=all, and every acked
 record is looked for at the end.
 
 The bad dir lies on a small disk in memory, which this process mounts for itself and its brokers
-(`private_mounts`). This needs no privilege if the system has user namespaces. If it has none, the
+(`private_mounts`). This needs no privilege if the system has user namespaces. Without them, the
 case of the full disk is left out, and the report says so.
 """
 
@@ -63,7 +63,7 @@ PROPS: Final = {
     "auto.leader.rebalance.enable": "false",
     "replica.high.watermark.checkpoint.interval.ms": (
         "1000"
-    ),  # a dir whose files are never opened by name fails only at the next checkpoint
+    ),  # if no file is opened by name, the dir fails only at the next checkpoint
 }
 
 
@@ -101,7 +101,7 @@ class BadDir:
         shutil.rmtree(self.logs)
 
     def nothing(self) -> None:
-        """Repair nothing: the broker's next start creates a dir that is missing."""
+        """Do nothing: the broker creates a missing dir at its next start."""
 
     def make_read_only(self) -> None:
         if self._mounts.refused:
@@ -142,7 +142,7 @@ class Case(NamedTuple):
     at_start: bool = False
     """Whether to break the dir while the broker is down."""
     skipped: str = ""
-    """Why this system cannot show the case; empty if it can."""
+    """The reason why this system cannot show the case; empty if it can show it."""
 
 
 class Seen(NamedTuple):
@@ -217,7 +217,7 @@ class Stage:
         )
 
     def give_leaderships_back(self) -> None:
-        """Have each partition led by its first replica again."""
+        """Make the first replica of each partition its leader again."""
         wait_until_in_sync(self.cluster.bootstrap_servers, TOPIC, PARTITIONS)
         with demo_admin(self.cluster.bootstrap_servers) as admin:
             _wait(

@@ -6,7 +6,7 @@ remove each record whose key occurs again later (docs/compaction.md; spec S4).
 A producer of librdkafka writes records with random keys, and deletes some keys by tombstones. A
 second producer writes in transactions. It commits and aborts them in turn. At first
 `min.cleanable.dirty.ratio` is 1, so nothing is compacted. Then it is lowered while the load goes
-on, and in the end a consumer reads the topic from its beginning. Each record must stand at the
+on, and at the end a consumer reads the topic from its beginning. Each record must be at the
 offset where it was acked, and each key must have its last value.
 """
 
@@ -81,7 +81,7 @@ class Stored(NamedTuple):
 class Load(threading.Thread):
     """Two producers in one thread.
 
-    `acked` has the records of which they know that they are stored.
+    `acked` has the records that were acknowledged.
     """
 
     def __init__(self, servers: str, keys: int, rate: int) -> None:
@@ -199,7 +199,7 @@ class Judged(NamedTuple):
     came_back: int
     """Number of keys that have a value although their last record was a tombstone."""
     elsewhere: int
-    """Number of records at an offset where another record, or no record, was acked."""
+    """Number of records at an offset for which another record, or no record, was acked."""
     out_of_order: int
     from_aborted: int
 
@@ -215,7 +215,7 @@ class Outcome(NamedTuple):
     cleaned_brokers: int
     longest_before_s: float
     longest_after_s: float
-    """The longest wait for an ack after the cleaner began. The field above: before it began."""
+    """The longest wait for an ack after the cleaner began; the other is before that."""
     judged: Judged
 
 

@@ -40,7 +40,7 @@ def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
 
 
 def aside(log_dir: Path) -> Path:
-    """Return the name that a log dir has while a file stands in its place."""
+    """Return the name that a log dir has while a file replaces it."""
     return log_dir.with_name(f"{log_dir.name}-aside")
 
 

@@ -52,7 +52,7 @@ HOUR_MS: Final = 3_600_000
 BOOK_BASES: Final = (0, 368_769, 737_337, 1_105_814)
 BOOK_OFFSET: Final = 425_314
 BOOK_BATCH: Final = 100
-"""The number of records in a batch of the book's log. The book does not say it."""
+"""The number of records in a batch of the book's log. We chose it: the book has no number."""
 #: The index entries of the book's second example, and the record that it looks for.
 SPARSE: Final = (80, 120, 200)
 SPARSE_WANTED: Final = 115
@@ -139,7 +139,7 @@ class Walked(NamedTuple):
 
 
 def walked(log: Log, offset: int) -> Walked:
-    """Look an offset up in a log, by the steps of LogSegments.read and LogSegment.read."""
+    """Look up an offset in a log, by the steps of LogSegments.read and LogSegment.read."""
     segment = log.segments[log.segments.floor(offset)]
     start = segment.offset_index.lookup(offset)
     batches = 0
@@ -806,7 +806,7 @@ def _look_up_figure() -> graphviz.Digraph:
 
 
 def _retention_figure() -> graphviz.Digraph:
-    """Draw which segments each retention deletes: the book's figure 5-14, three times."""
+    """Draw the book's figure 5-14 for three retentions: the segments that each of them deletes."""
     names = {"by time": "2 h", "by size": "1,100 bytes", "by start": "offset 6"}
     head = [(str(base), WHITE) for base, _, _ in kept("by time").segments]
     lines = [("segment", head)]

@@ -5,7 +5,7 @@ with three replicas, and an unmodified producer with acks=all that runs from beg
 server.properties of one broker is started again, as a user with two terminals may do by mistake.
 This happens three times: under load; while the first process is paused (SIGSTOP), so that every
 byte and time stamp of its files can be compared; and after a kill -9, when the lock must be free at
-once. At the end every acked record is looked for.
+once. At the end the demo checks that every acked record is still there.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ TOPIC: Final = "starts"
 PARTITIONS: Final = 6
 RECORD_BYTES: Final = 200
 VICTIM: Final = 1
-#: In seconds. A start that cannot get the lock ends early. A start that takes this long has got it.
+#: In seconds. A start without the lock ends early. A start that takes this long has the lock.
 START_TIMEOUT_S: Final = 300.0
 _LOOK_EVERY_S: Final = 0.01
 
@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
     same_process: bool
     """Whether the first broker is still the same process as before the second starts."""
     tries_after_kill: int
-    """How often the lock had to be tried after the kill -9, until it was free."""
+    """How many attempts to get the lock were needed after the kill -9."""
     sent: int
     acked: int
     refused: int
@@ -113,7 +113,7 @@ def fingerprints(folder: Path) -> dict[str, tuple[int, int, str]]:
 
 
 def tries_until_free(cluster: Cluster) -> int:
-    """Return how often the lock of the broker's log dir must be tried until it is free.
+    """Return how many attempts are needed to get the lock of the broker's log dir.
 
     The lock is released again.
     """

@@ -6,7 +6,7 @@
     4  unclean.leader.election.enable=false        8  commit what is processed
 
 For each rule the demo causes one fault twice: once with a topic that breaks the rule, and once with
-a topic that keeps it. The fault hits certain records on purpose. So a broken rule loses records on
+a topic that keeps it. The fault affects chosen records. So a broken rule loses records on
 a fast machine and on a slow one. The clients are unmodified. Each record has a number, and at the
 end a consumer reads the topic and notes which numbers it finds.
 """
@@ -101,7 +101,7 @@ class Stage:
     def leader(self, topic: str, of: Sequence[int]) -> int:
         """Wait until ZooKeeper names one of the brokers in `of` as the leader, and return its id.
 
-        If `of` has NO_LEADER, also a partition without a leader ends the wait.
+        If NO_LEADER is in `of`, the wait also ends when the partition has no leader.
 
         Raises Standstill.
         """
@@ -153,7 +153,7 @@ def _number(value: bytes) -> int:
 
 
 class Sending:
-    """Send records, and note by a callback which are acknowledged and which are refused."""
+    """Send records. A callback stores which of them are acknowledged and which are refused."""
 
     def __init__(self, producer: Producer, topic: str, records: int = RECORDS) -> None:
         self.acked: set[int] = set()

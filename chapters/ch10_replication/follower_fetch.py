@@ -2,8 +2,8 @@
 
 The book gives this as the reason why followers do not serve consumers (book 001).
 
-    read-your-writes   a producer has its ack; the consumer next to it does not see the record yet
-    monotonic reads    a consumer has seen a record; it changes the replica, and the record is gone
+    read-your-writes   a record is acknowledged, but a consumer does not see it yet
+    monotonic reads    a consumer sees a record, changes the replica, and no longer sees it
 
 Three brokers are in three racks and use the rack-aware selector. The topic has one partition. The
 link between the leader and one follower has a delay of `--delay-ms` each way. So this follower
@@ -76,8 +76,8 @@ class Round(NamedTuple):
 class Replicas:
     """The consumer's connections, one to each broker.
 
-    Each fetch requests one partition, without a fetch session. So its response has what that broker
-    lets a consumer see at that moment.
+    Each fetch requests one partition, without a fetch session. So its response has the records that
+    this broker shows to a consumer at that moment.
     """
 
     def __init__(self, cluster: Cluster) -> None:

@@ -46,7 +46,7 @@ REFUSALS: Final = 5
 """How many records the leader has to refuse at once, before the job ends."""
 EVERY_S: Final = 0.1
 IN_FLIGHT: Final = 1_000
-"""How many requests may be without an answer. It is large, so each record is sent at once."""
+"""The maximum number of requests without an answer. It is large, so each record is sent at once."""
 REFUSED: Final = Errors.NOT_ENOUGH_REPLICAS.name
 
 
@@ -182,7 +182,7 @@ class OrderJobs:
 
     def _read(self) -> None:
         self._place.emit(JobStarted(job="read"))
-        if not self._answers:  # the presentation was left meanwhile: this process is a new one
+        if not self._answers:  # the user left the presentation meanwhile: this process is a new one
             self._refused()
         there = {*read_to_the_end(self._leader(), TOPIC)}
         with self._lock:

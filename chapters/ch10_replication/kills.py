@@ -1,8 +1,8 @@
 """Kill brokers with -9 for a minute: five brokers die and come back, the controller too.
 
-Two producers run meanwhile. Afterwards the demo checks what became of every record. The demo uses
+Two producers run meanwhile. Afterwards the demo checks the fate of every record. The demo uses
 replication factor 3, min.insync.replicas 2, acks=all, and idempotent producers on confluent-kafka
-and kafka-python. At the end each acked record must lie exactly once at the offset that its ack
+and kafka-python. Each acked record must be stored exactly once at the offset that its ack
 named. In each partition, the records of one producer must be in the order of sending. The three
 replicas of each partition must hold the same bytes.
 """
@@ -119,7 +119,7 @@ def identical_partitions(cluster: Cluster) -> int:
 def _log_bytes(folder: Path) -> bytes:
     """Return the bytes of all segments of a replica, one after another.
 
-    Where each broker begins its segments then makes no difference.
+    So it does not matter where each broker begins its segments.
     """
     return b"".join(path.read_bytes() for path in sorted(folder.glob("*.log")))
 

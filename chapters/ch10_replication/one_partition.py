@@ -2,7 +2,7 @@
 
 The demos and the jobs of chapter 10 use these functions.
 
-They read with confluent-kafka, because a demo's truth must not come from our own consumer.
+They read with confluent-kafka, because our own consumer must not judge our own brokers.
 """
 
 import json
@@ -35,8 +35,8 @@ def wait_for_leader(
 ) -> int:
     """Wait until ZooKeeper names a leader for which `wanted` is true, and return its broker id.
 
-    The brokers are not asked, because they may be paused. Raises Standstill with `what` in its
-    message, which says what was awaited.
+    ZooKeeper answers, because the brokers may be paused. Raises Standstill with `what` in its
+    message: it names the expected change.
     """
     from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
@@ -57,7 +57,7 @@ def wait_for_leader(
 def log_end_offset(consumer: Consumer, topic: str) -> int:
     """Return the partition's end offset, as soon as a broker knows it.
 
-    Raises Standstill if no broker gets to know it, and KafkaException if another error comes.
+    Raises Standstill if no broker learns the offset, and KafkaException for any other error.
     """
 
     def look() -> int:

@@ -91,7 +91,7 @@ class Offsets(NamedTuple):
     hw: int
     leo: int
     known: int
-    """The log end offset of this replica that the leader knows of. For the leader, its own."""
+    """This replica's log end offset as the leader knows it. For the leader: its own log end."""
 
 
 class BookState(NamedTuple):
@@ -158,7 +158,7 @@ class Moment(NamedTuple):
     follower_leo: int
     follower_hw: int
     answered: bool
-    """Whether the producer has its answer. It uses acks=all."""
+    """Whether the producer has got the response. It uses acks=all."""
 
 
 @cache
@@ -235,7 +235,7 @@ def ten_six_three() -> list[Look]:
 
 
 def _look_after(seconds: int) -> Look:
-    """Have the leader check the ISR `seconds` after follower 2 had last caught up.
+    """Let the leader check the ISR `seconds` after follower 2 had last caught up.
 
     Follower 2 caught up at second 0, with 3 records. Follower 1 caught up at second 4, with 6
     records. The leader has 10.
@@ -306,7 +306,7 @@ def acknowledged() -> list[Acked]:
 
 
 def worth() -> Picture:
-    """Show what each value of acks promises for a record that only the leader has."""
+    """Show the guarantee of each value of acks for a record that only the leader has."""
     shown = Table("acks", "answered", "there afterwards", "", box=None)
     for one in acknowledged():
         answered = "no answer exists" if one.acks == "0" else "yes" if one.answered else "no"
@@ -388,7 +388,7 @@ class Reader(NamedTuple):
 
 @cache
 def readers() -> list[Reader]:
-    """Have records acknowledged with acks=all, and read all three replicas at that moment.
+    """Write records with acks=all, and read all three replicas right after the acknowledgement.
 
     Broker 1 has already received the response with the new high watermark, and broker 2 has not.
     """
@@ -523,7 +523,7 @@ def _lag_figure() -> graphviz.Digraph:
 
 
 def _acks_figure() -> graphviz.Digraph:
-    """Draw what each value of acks promises for a record that only the leader has."""
+    """Draw the guarantee of each value of acks for a record that only the leader has."""
     rows: list[tuple[str, list[tuple[str, str]]]] = [
         ("", [("the producer knows", GREY), ("after the leader's death", GREY)])
     ]

@@ -40,7 +40,7 @@ _LOOK_EVERY_S: Final = 0.05
 
 
 class Killing(NamedTuple):
-    """The changes after the kill of the leader."""
+    """The effects of the leader's kill."""
 
     broker: int
     partitions: tuple[int, ...]
@@ -89,7 +89,7 @@ class Narrator:
         self.console.print(text, soft_wrap=True)
 
     def doing(self, text: str) -> None:
-        """Show what the demo is waiting for now."""
+        """Show what the demo waits for at this moment."""
         self._progress.update(self._task, description=text)
 
     def count(self, producer: LogProducer, consumer: LogConsumer) -> None:

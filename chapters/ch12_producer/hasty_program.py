@@ -1,4 +1,4 @@
-"""A program that sends ten records and ends, without close() and without a look at their results.
+"""A program that sends ten records and ends. It calls no close(), and checks no results.
 
     python -m chapters.ch12_producer.hasty_program SERVERS TOPIC
 

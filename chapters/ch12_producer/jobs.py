@@ -10,7 +10,7 @@
     numbers             sends 1 to 10 to two partitions in turn, and reads both from there
     exit                sends ten records, and ends without close()
 
-A job reads only the records that it has sent, because it notes where the log ends before. So it may
+A job stores the log's end before it begins, and reads only the records behind that. So it may
 be repeated.
 """
 
@@ -53,7 +53,7 @@ TOPIC: Final = "ch12"
 NUMBERS: Final = "numbers"
 """The topic of the job `numbers`. The script creates it with two partitions."""
 PARTITION: Final = 0
-"""All other jobs write to this partition of TOPIC, so that order means something."""
+"""All other jobs write to this one partition of TOPIC, because they compare the order."""
 IN_FLIGHT: Final = 5
 MEASURED: Final = 300
 EVERY_S: Final = 0.01
@@ -67,7 +67,7 @@ class Setting(NamedTuple):
     client: str
     linger_ms: int
     paced: bool
-    """Whether a record comes every EVERY_S. Else all of them come at once."""
+    """Whether a record is sent every EVERY_S. If not, all records are sent at once."""
 
 
 SETTINGS: Final = (
@@ -140,7 +140,7 @@ class ProducerJobs:
         return {**base, "acks": "all", **own}
 
     async def _measure(self, setting: Setting, trace: Tracer) -> None:
-        """Send MEASURED records with one setting, and emit what they cost."""
+        """Send MEASURED records with one setting, and emit the costs."""
         network = FaultyNetwork(SocketTransport())
         settings = self._settings(setting.client, linger_ms=setting.linger_ms)
         took: list[float] = []
@@ -176,7 +176,7 @@ class ProducerJobs:
         )
 
     async def _reorder(self, name: str, how: Reordering, trace: Tracer) -> None:
-        """Have five records in flight at once, and the first one damaged.
+        """Send five records at once, of which the first one is damaged on its way.
 
         Each record is a batch of its own. All five `send` calls run before the sender's next turn,
         which then sends as many requests as may be in flight.
@@ -199,7 +199,7 @@ class ProducerJobs:
         self._list(name, await self._read(_from(start), "record"))
 
     async def _lose_answer(self, name: str, how: LostAnswer, trace: Tracer) -> None:
-        """Send one record whose response never comes, and look how often it is in the log."""
+        """Send one record whose response is lost, and count how often the record is in the log."""
         network = FaultyNetwork(SocketTransport(), lose=b"payment")
         settings = self._settings(name, enable_idempotence=how.idempotent, retries=how.retries)
         async with Producer(settings, transport=network, trace=trace) as producer:
@@ -213,7 +213,7 @@ class ProducerJobs:
         self._list(name, await self._read(_from(start), "payment"))
 
     async def _numbers(self, trace: Tracer) -> None:
-        """Send 1 to 10 to the partitions in turn, and read all of them with one consumer."""
+        """Send 1 to 10 to the partitions in turn, and read all records with one consumer."""
         settings = self._settings("numbers", partitioner_class="RoundRobinPartitioner")
         async with Producer(settings, trace=trace) as producer:
             partitions = await producer.partitions_for(NUMBERS)
@@ -224,7 +224,7 @@ class ProducerJobs:
         self._list("numbers", await self._read(start, "number"))
 
     async def _exit(self, trace: Tracer) -> None:
-        """Run a program that sends ten records and ends, and look which of them are stored."""
+        """Run a program that sends ten records and ends. Check which of them are stored."""
         async with Producer(self._settings("before"), trace=trace) as producer:
             start = await _first(producer)
         program = await asyncio.create_subprocess_exec(
@@ -253,9 +253,9 @@ class ProducerJobs:
 
 
 async def _first(producer: Producer) -> int:
-    """Send a first record, so that the producer is connected. Return the offset behind it.
+    """Send a first record, so that the producer is connected. Return the record's offset plus 1.
 
-    Raises KafkaException if no attempt succeeds. A producer with retries=0 makes each one once.
+    Raises KafkaException if no attempt succeeds. With retries=0, an attempt sends it once.
     """
     for attempt in range(FIRST_ATTEMPTS):
         try:

@@ -82,9 +82,9 @@ class Regrouped(NamedTuple):
     first: Sequence[Sent]
     """The requests of the first turn."""
     left: Mapping[tuple[str, int], Sequence[int]]
-    """The same after the first turn."""
+    """The queues after the first turn."""
     requests: int
-    """The requests until nothing waits."""
+    """The number of requests of all turns, until no batch waits."""
 
 
 def _queues(producer: SteppedProducer) -> dict[tuple[str, int], list[int]]:
@@ -153,7 +153,7 @@ def regroup() -> Picture:
 
 
 class Ready(NamedTuple):
-    """One state of a queue, and in how many ms its first batch may be sent."""
+    """One state of a queue, and the ms until its first batch may be sent."""
 
     words: str
     due_ms: float
@@ -303,12 +303,12 @@ def deque() -> Picture:
 
 
 class Spread(NamedTuple):
-    """Where twelve records went."""
+    """The partitions and batches of twelve records."""
 
     name: str
     chosen: tuple[int, ...]
     batches: int
-    """The number of batches, if linger.ms ends after every A_LINGER records."""
+    """The number of batches, if linger.ms is over after every A_LINGER records."""
 
 
 RECORDS: Final = 12
@@ -507,7 +507,7 @@ def reordered(idempotent: bool, in_flight: int) -> Log:
 
 
 def _cluster_figure() -> graphviz.Digraph:
-    """Draw who talks to whom: the book's figures 2-1 and 2-58."""
+    """Draw which programs send requests to which: the book's figures 2-1 and 2-58."""
     legend = [(GREY, "clients"), (BLUE, "brokers"), (YELLOW, "ZooKeeper")]
     figure = new_figure("cluster", "Who talks to whom", legend)
     for name in ("producer", "consumer"):
@@ -598,7 +598,7 @@ def _bank_figure() -> graphviz.Digraph:
 
 
 def _reorder_figure() -> graphviz.Digraph:
-    """Draw what a broker with three settings of the producer stored."""
+    """Draw what a broker has stored, for three settings of the producer."""
     rows: Rows = []
     for idempotent, in_flight in ((False, 5), (False, 1), (True, 5)):
         found = reordered(idempotent, in_flight)
@@ -615,7 +615,7 @@ def _reorder_figure() -> graphviz.Digraph:
 
 
 def _lost_answer_figure() -> graphviz.Digraph:
-    """Draw what producer and log have when a response is lost."""
+    """Draw the state of the producer and of the log after a response is lost."""
     rows: Rows = [
         ("", [("the producer knows", GREY), ("the log has", GREY)]),
         ("retries=0", [("NETWORK_EXCEPTION", RED), ("1 payment", YELLOW)]),

@@ -1,7 +1,7 @@
-"""A producer whose brokers answer only when a picture says so, on a clock that it moves.
+"""A producer in virtual time. Its brokers answer Produce only when a picture says so.
 
 The accumulator, the sender and the connections are those of `Producer`, without its sockets and its
-event loop. Everything but Produce is answered at once.
+event loop. All other requests are answered at once.
 """
 
 import random
@@ -81,7 +81,7 @@ class SteppedProducer:
         self.metadata.update(self._metadata(), self.now)
 
     def append(self, topic: str, partition: int, value: str) -> ProducerBatch | None:
-        """Do what `send` does with a record. None if there is no memory for it."""
+        """Append a record as `send` does. Return None if there is no memory for it."""
         stamp, data = START_MS + int(self.now), value.encode()
         batch = self.accumulator.try_append(topic, partition, stamp, None, data, ())
         if batch is None:

@@ -1,4 +1,4 @@
-"""Members of one group: consumers of ours in this process, or in processes of their own.
+"""The members of one group: our consumers, in this process or in processes of their own.
 
 A member in this process polls in a task until it leaves. It can be slow: then it does not poll, but
 its heartbeats go on. A member in a process of its own can be killed, or stopped with SIGSTOP.
@@ -30,21 +30,21 @@ SETTINGS: Final[Mapping[str, object]] = {
 
 
 class MemberEndedError(Exception):
-    """The process of a member has ended, although nobody killed it."""
+    """The process of a member has ended by itself, without a kill."""
 
 
 class Member:
-    """One member, in this process or in another one, as the crew knows it."""
+    """One member, in this process or in another process, from the crew's view."""
 
     def __init__(self, name: str, changed: asyncio.Condition) -> None:
-        """Begin outside the group. `changed` is notified of each change."""
+        """The member begins outside the group. `changed` is notified of each change."""
         self.name = name
         self.generation = NO_GENERATION
         self.partitions: frozenset[int] = frozenset()
         self.given_up = 0
-        """How many partitions it has given up, each time counted."""
+        """How often it has given up a partition. A partition can count several times."""
         self.read = 0
-        """How many records it has got."""
+        """How many records the member has received."""
         self._changed = changed
 
     async def note(self, generation: int, partitions: Iterable[int], records: int = 0) -> None:
@@ -133,7 +133,7 @@ class Crew:
         self._started: list[LocalMember | ProcessMember] = []
         self.partitions = partitions
         self.members: list[Member] = []
-        """The members that count. A member that was lost, or has left, does not."""
+        """The present members. A member that was lost, or has left, is not in the list."""
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -182,18 +182,18 @@ class Crew:
         return member
 
     def lose(self, member: Member) -> None:
-        """Do not count a member any more, because it is dead, or stands still."""
+        """Remove a member from the crew, because it is dead or paused."""
         self.members.remove(member)
 
     async def leave(self, member: LocalMember) -> None:
-        """Let a member close its consumer, and wait until that is done."""
+        """Let a member close its consumer, and wait until the consumer is closed."""
         self.lose(member)
         member.leaves = True
         assert member.task is not None
         await member.task
 
     async def stable(self) -> int:
-        """Wait until all members are in one generation, and have equal shares of all partitions.
+        """Wait until all members are in one generation, and all partitions are divided equally.
 
         Return the generation.
         """
@@ -201,11 +201,11 @@ class Crew:
         return self.members[0].generation
 
     async def read(self, records: int) -> None:
-        """Wait until the members have got this number of records, all together."""
+        """Wait until all members together have received this number of records."""
         await self.until(lambda: sum(member.read for member in self.members) >= records)
 
     async def read_to(self, member: LocalMember, tp: TopicPartition, offset: int) -> None:
-        """Wait until a member's position in a partition is this offset, or behind it."""
+        """Wait until a member's position in a partition is this offset or a higher one."""
         while await member.consumer.position(tp) < offset:
             async with self.changed:
                 await self.changed.wait()

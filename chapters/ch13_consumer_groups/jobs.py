@@ -8,7 +8,7 @@
     leaves        a member closes its consumer
     crashes       a member is killed
     slow          a member stops polling
-    stopped       a member stands still, and a new one joins
+    stopped       a member is paused, and a new one joins
     dynamic       a member restarts
     static        a static member restarts
     grows         the topic gets one more partition
@@ -68,7 +68,7 @@ POLL_INTERVAL_MS: Final = 3_000
 REBALANCE_MS: Final = 5_000
 LONG_SESSION_MS: Final = 60_000
 HOLD_S: Final = 0.1
-"""How often a job that only goes on looks whether the next one begins."""
+"""How often an idle job checks whether the next job begins."""
 
 
 @contextmanager
@@ -191,7 +191,7 @@ class GroupJobs:
     ) -> None:
         """Change the members of a stable group, wait until it is stable again, and emit the costs.
 
-        Members that stay count for what was given up and moved.
+        Only members that stay count in the numbers of given-up and moved partitions.
         """
         generation = await crew.stable()
         had = {member: (member.partitions, member.given_up) for member in crew.members}
@@ -294,7 +294,7 @@ class GroupJobs:
         await self._measure(crew, "grows", RANGE, change)
 
     async def _go_on(self, crew: Crew) -> None:
-        """Say when the group is stable. The topic has no records."""
+        """Start two members, and emit an event when the group is stable. No records come."""
         for name in "ab":
             crew.join(f"outlives-{name}", {})
         await crew.stable()

@@ -65,7 +65,7 @@ async def member_leaves(group: SteppedGroup) -> None:
 
 
 async def member_crashes(group: SteppedGroup) -> None:
-    """Scenario 3 of 001: a member falls silent."""
+    """Scenario 3 of 001: a member sends no more requests."""
     await group.stable("a", "b")
     await group.pass_time(9, ("a",))
     await group.pass_time(1)
@@ -75,7 +75,7 @@ async def member_crashes(group: SteppedGroup) -> None:
 
 
 async def commits_while_it_gathers(group: SteppedGroup) -> None:
-    """Scenario 4 of 001: a member commits while the group has a rebalance."""
+    """Scenario 4 of 001: a member commits during a rebalance of the group."""
     await group.stable("a", "b")
     await group.join("c")
     await group.commit("a", 5, 1)
@@ -154,9 +154,9 @@ class Kept(NamedTuple):
 
 @cache
 def expiry() -> list[Kept]:
-    """Commit an offset, and look after it while the group has a member, and when it is empty.
+    """Commit an offset. Check it while the group has a member, and when the group is empty.
 
-    The offsets of a group are kept as long as it has members, however old they are. The time begins
+    The offsets of a group are kept as long as it has members, even if they are old. The time begins
     when the group becomes empty.
     """
     kept: list[Kept] = []

@@ -41,7 +41,7 @@ SHORT: Final[Mapping[str, str]] = {
     Errors.NONE.name: "ok",
     "its assignment": "its share",
 }
-"""Answers, in the words of a narrow cell."""
+"""Answers, as short words that fit a narrow cell."""
 MANY_TOPICS: Final = 10
 THREE: Final = 3
 Cells = list[tuple[str, str]]
@@ -81,7 +81,7 @@ class Model(NamedTuple):
 
     @property
     def deliveries(self) -> int:
-        """Return how often RECORDS records are delivered, if they lie on all partitions."""
+        """Return how often RECORDS records are delivered, if they are in all partitions."""
         parts = RECORDS // PARTITIONS
         return sum(parts * size for group in self.groups for size in sizes(group))
 
@@ -144,7 +144,7 @@ def _names(table: Mapping[S, Collection[S]]) -> dict[str, list[str]]:
 
 
 def group_way() -> list[str]:
-    """Return the states of the group of scenario 1, from its beginning."""
+    """Return the states of scenario 1's group, from the beginning."""
     return list(stories()["joins"].states)
 
 
@@ -185,7 +185,7 @@ def case(name: str, steps: int) -> Picture:
 
 
 def _at_once(moment: Moment) -> bool:
-    """Return whether the request of this moment was answered, and no other one with it."""
+    """Return whether this moment's request was answered, and no other request with it."""
     return len(moment.answers) == 1
 
 
@@ -211,7 +211,7 @@ def _many_topics(assignor: str) -> list[int]:
 
 
 def moves() -> Picture:
-    """Show what a new member, and one that leaves, cost with each assignor."""
+    """Show the cost of a new member, and of a leaving member, with each assignor."""
     shown = Table("", "d joins: moved", "given up", "c leaves: moved", "given up", box=None)
     names: dict[str, object] = {}
     for name in ASSIGNORS:

@@ -20,11 +20,11 @@ class Change(NamedTuple):
 
     before: Assignment
     after: tuple[Assignment, ...]
-    """The assignment of each rebalance that follows. The last one stays."""
+    """The assignment of each rebalance that follows the change. The last one is the result."""
     moved: int
-    """How many partitions a member lost to another one, although it is still in the group."""
+    """How many partitions moved to another member although the old one is still in the group."""
     given_up: int
-    """How many partitions members gave up for it, and so did not read for a time."""
+    """How many partitions the members gave up, so that nobody read them for a time."""
 
 
 def shares(
@@ -34,7 +34,7 @@ def shares(
     had: Assignment | None = None,
     generation: int = 1,
 ) -> Assignment:
-    """Return what each member gets, if all subscribe to all topics and had `had` before."""
+    """Return each member's partitions, if all subscribe to all topics. `had`: those before."""
     subscriptions = {
         member: MemberSubscription(
             topics=tuple(topics),
@@ -63,7 +63,7 @@ def change(assignor: str, before: Sequence[str], after: Sequence[str]) -> Change
 
 
 def _withheld(assignment: Assignment) -> bool:
-    """Return whether some partition was given to nobody, because its member has it still."""
+    """Return whether a partition has no new owner yet, because its old owner still has it."""
     return sum(map(len, assignment.values())) < sum(TOPICS.values())
 
 

@@ -1,8 +1,8 @@
 """A group whose members send a request only when a case says so, in virtual time.
 
-The coordinator is that of a whole simulated broker. The members send the requests of Kafka 2.0
+The coordinator is part of a complete simulated broker. The members send the requests of Kafka 2.0
 (JoinGroup version 3, in which a new member needs no second request to get its id). After each
-request a little time passes. A request without an answer by then waits at the coordinator.
+request a little time passes. A request that is still without an answer waits at the coordinator.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ LIMIT_MS: Final = 3_600_000
 SESSION_MS: Final = 10_000
 REBALANCE_MS: Final = 60_000
 INITIAL_DELAY_S: Final = 3
-"""The default of group.initial.rebalance.delay.ms. The wait begins again if a member came."""
+"""The default of group.initial.rebalance.delay.ms. The wait begins again if a member has joined."""
 HEARTBEAT_S: Final = 3
 """The default of heartbeat.interval.ms."""
 TOPIC: Final = "t"
@@ -71,11 +71,11 @@ _VERSION: Final = 2
 
 
 class Moment(NamedTuple):
-    """One request of a case, or some time that passes, and what follows."""
+    """One request of a case, or a pause, and the results."""
 
     words: str
     answers: tuple[tuple[str, str], ...]
-    """Pairs of a member and the answer that it got, to this request or to an earlier one."""
+    """(member, answer) of each answer that arrived: to this request or to an earlier one."""
     waiting: tuple[str, ...]
     """The members whose request has no answer yet."""
     state: str
@@ -209,7 +209,7 @@ class SteppedGroup:
         await self._ask(name, said, request, _JOIN_VERSION, JoinGroupResponse, words)
 
     async def sync(self, name: str, shares: Sequence[str] = ()) -> None:
-        """Let a member send SyncGroup. The leader's has an assignment for each of `shares`."""
+        """Let a member send SyncGroup. The leader's request has the assignments in `shares`."""
         assignments = [
             SyncGroupRequestAssignment(member_id=self._ids[each], assignment=each.encode())
             for each in shares

@@ -62,7 +62,7 @@ NEEDS: Final[tuple[str, ...]] = ()
 READERS: Final = "readers"
 TEN: Final = 10
 ROUNDS: Final = 3 * BATCH
-"""How many records the loops get that are killed in their second round."""
+"""The number of records for loops that are killed in their second round."""
 LAST: Final = 9_988
 """The offset of the last record on which the loop with thousands works."""
 FEW: Final = 5
@@ -71,7 +71,7 @@ AUTO_RECORDS: Final = 150
 POLL_MS: Final = 200
 REPLICAS: Final = 3
 SHORT_MS: Final = 1_000
-"""How long an old client lets its offset be kept."""
+"""The retention time that an old client sets for its offset."""
 LOOK_S: Final = 0.2
 
 
@@ -185,13 +185,13 @@ class OffsetJobs:
     async def _see_reader(
         self, client: str, group: str, tp: TopicPartition, consumer: Consumer
     ) -> None:
-        """Emit where the group's consumer is, and what it has committed."""
+        """Emit the consumer's position and the group's committed offset."""
         committed = await self._committed(group, tp)
         position = await consumer.position(tp)
         await self._see(client, group, tp, position=position, committed=committed)
 
     async def _rest(self, group: str, topic: str, **more: object) -> list[ConsumerRecord]:
-        """Read as a new member of the group, from where the group is to the end."""
+        """Read as a new member, from the group's committed offset to the end."""
         async with self._consumer(f"{group}-next", group, **more) as consumer:
             consumer.subscribe([topic])
             partitions = await consumer.partitions_for(topic)
@@ -216,7 +216,7 @@ class OffsetJobs:
             await self._see_reader("place", group, tp, consumer)
 
     async def _go_on(self) -> None:
-        """Read on in the topic of the last job `place`, as another consumer of its group."""
+        """Continue to read the topic of the last job `place`, as another consumer of its group."""
         async with self._admin() as admin:
             committed = await admin.list_consumer_group_offsets(READERS)
         topic = max(tp.topic for tp in committed)
@@ -225,7 +225,7 @@ class OffsetJobs:
         self._place.emit(ClientListed(client="goes-on", records=len(numbers), values=values))
 
     async def _antique(self) -> None:
-        """Commit by version 0 to one broker, and look into both places."""
+        """Commit with version 0 to one broker, and read the offset from both places."""
         group = "antique"
         tp = await self._new_topic_with("antique", TEN)
         server = self._servers.partition(",")[0]
@@ -279,7 +279,7 @@ class OffsetJobs:
     # Consumers that are killed.
 
     async def _killed(self, loop: Loop, stop: str, records: int) -> None:
-        """Kill a program at its point, and let another member of its group go on."""
+        """Kill a program at its point, and let another member of its group continue."""
         group = f"{loop}-{stop}" if stop else str(loop)
         tp = await self._new_topic_with(group, records)
         worked = await work_and_be_killed(Plan(self._servers, tp.topic, group, loop, stop))
@@ -324,7 +324,7 @@ class OffsetJobs:
             await self._add_partition(policy)
 
     async def _add_partition(self, policy: str) -> None:
-        """Write FEW records before the consumer knows the partition, and FEW when it has it.
+        """Write FEW records before the consumer knows the partition, and FEW after it was assigned.
 
         The consumer asks for metadata every metadata.max.age.ms, five minutes by default. So that
         nobody has to wait, it asks for another topic, and gets the metadata of all its topics.

@@ -1,4 +1,4 @@
-"""Run the program of this chapter as a process of its own, and kill it where it stands still."""
+"""Run this chapter's program as a process of its own, and kill it at its chosen point."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from .worker import HERE, WORKED, Plan
 
 
 class WorkerFailed(Exception):
-    """The program ended before it came to its point. Its own output says why."""
+    """The program ended before it reached its point. Its own output says why."""
 
 
 async def work_and_be_killed(plan: Plan) -> list[int]:

@@ -1,6 +1,6 @@
 """The pictures of chapter 14.
 
-Consumers run whole on a simulated broker, in virtual time. The records of `__consumer_offsets` are
+Real consumers run on a simulated broker, in virtual time. The records of `__consumer_offsets` are
 those that a broker writes. The table of kills is computed from the order of a loop's steps; the
 jobs of this chapter count the same on a live cluster.
 """
@@ -79,7 +79,7 @@ class StoredCommit(NamedTuple):
     value: str
     """The offset; `null` in a tombstone."""
     kept: bool
-    """Whether compaction keeps it: it is the last one with its key."""
+    """Whether compaction keeps it, because it is the last record with its key."""
 
 
 def stored_commits() -> list[StoredCommit]:
@@ -134,7 +134,7 @@ class Kill(NamedTuple):
 
 
 def killed_at(loop: Loop, point: Point) -> Kill:
-    """Return the result of a kill at this point: the group's next member begins at the commit."""
+    """Return the result of a kill at this point: the next member begins at the last commit."""
     worked = committed = 0
     for step in POINTS[loop]:
         if step is Point.COMMITTED:
@@ -292,7 +292,7 @@ class Pace(NamedTuple):
 
 @cache
 def paces() -> Sequence[Pace]:
-    """Let a fast and a slow consumer read the same partition. The broker does nothing for it."""
+    """Let a fast and a slow consumer read the same partition, each at its own pace."""
     bench = Bench()
     [tp] = bench.topic("web", 1)
 
@@ -419,7 +419,7 @@ def _place_figure() -> graphviz.Digraph:
 
 
 def _kept_figure() -> graphviz.Digraph:
-    """Draw where a group's place is kept, in old days and now (图4-6)."""
+    """Draw where a group's place is stored: in old versions and now (图4-6)."""
     rows: Rows = [
         ("", [("before 0.9", GREY), ("since 0.9", GREY)]),
         ("kept in", [("ZooKeeper", BLUE), ("__consumer_offsets", GREEN)]),
@@ -485,7 +485,7 @@ def _resets_figure() -> graphviz.Digraph:
 
 
 def _pull_figure() -> graphviz.Digraph:
-    """Draw who keeps the place, with push and with pull (图4-9)."""
+    """Draw which side stores the place, with push and with pull (图4-9)."""
     rows: Rows = [
         ("", [("push", GREY), ("pull: Kafka", GREY)]),
         ("who sets the pace", [("the broker", YELLOW), ("each consumer", GREEN)]),

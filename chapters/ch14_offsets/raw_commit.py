@@ -1,6 +1,6 @@
 """Commits and lookups of offsets by old versions of the protocol, which our clients do not speak.
 
-Version 0 is the one of the days of ZooKeeper: any broker takes it, and keeps the offset in a znode.
+Version 0 is from the time of ZooKeeper: any broker accepts it, and stores the offset in a znode.
 Versions 2 to 4 can name a time after which the broker removes the offset.
 """
 

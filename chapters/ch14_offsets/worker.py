@@ -1,10 +1,10 @@
-"""A program that works on records and commits offsets. It stands still at a chosen point, to be
+"""A program that works on records and commits offsets. It stops at a chosen point, to be
 killed there.
 
     python -m chapters.ch14_offsets.worker PLAN
 
 PLAN is a `Plan` as JSON. The work on a record is one line of output: `worked NUMBER`. So the work
-is done when the line is out, as if it were a mail or a payment. When the program has come to its
+is done when the line is printed, as if it were a mail or a payment. When the program reaches its
 point, it prints `here` and does nothing more: no heartbeat, no commit. It ends by itself only if
 its standard input is closed.
 """
@@ -32,7 +32,7 @@ SESSION_MS: Final = 6_000
 BATCH: Final = 10
 """How many records a loop takes from one poll()."""
 QUEUED: Final = 3 * BATCH
-"""How many records a program with a queue has taken when its consumer commits."""
+"""How many records a program with a queue has received when its consumer commits."""
 THOUSAND: Final = 1_000
 AFTER_COMMIT: Final = 30
 """How many records a consumer with auto-commit works on after its first commit."""
@@ -52,12 +52,12 @@ class Loop(StrEnum):
     AUTO = "auto"
     """Work on each record. poll() commits."""
     AUTO_QUEUE = "auto-queue"
-    """Put the records into a queue, and poll on. Another part of the program works on them."""
+    """Put the records into a queue, and poll again. Another part of the program works on them."""
 
 
 DEFAULT_MS: Final = 5_000
 """The default of auto.commit.interval.ms."""
-#: The loops with auto-commit → auto.commit.interval.ms. The second one need not wait for long.
+#: The loops with auto-commit → auto.commit.interval.ms. The second loop has a short interval.
 AUTO_COMMIT_MS: Final[Mapping[Loop, int]] = {Loop.AUTO: DEFAULT_MS, Loop.AUTO_QUEUE: 1_000}
 
 
@@ -92,7 +92,7 @@ class Plan(NamedTuple):
 
 
 class Committed:
-    """An interceptor that keeps the last offset that was committed."""
+    """An interceptor that stores the last committed offset."""
 
     def __init__(self) -> None:
         self.offset = 0
@@ -125,7 +125,7 @@ class Worker:
         )
 
     async def run(self) -> None:
-        """Work until the point where the program stands still."""
+        """Work until the point at which the program stops."""
         async with self._consumer as consumer:
             consumer.subscribe([self._plan.topic])
             match self._plan.loop:
@@ -164,7 +164,7 @@ class Worker:
         _at(Point.COMMITTED, stop)
 
     async def _thousands(self, last: int) -> None:
-        """Commit after every thousand records, and stand still after the record at `last`."""
+        """Commit after every thousand records, and stop after the record at `last`."""
         while True:
             for record in await self._poll(THOUSAND):
                 _work(record)
@@ -185,7 +185,7 @@ class Worker:
         _stand_still()
 
     async def _auto_queue(self) -> None:
-        """Put QUEUED records into a queue, and work on BATCH of them. Poll on, and stand still when
+        """Put QUEUED records into a queue, and work on BATCH of them. Poll again, and stop when
         all are committed.
         """
         queue: list[ConsumerRecord] = []
@@ -214,7 +214,7 @@ def _work_with_point(records: Sequence[ConsumerRecord], stop: str) -> None:
 
 
 def _at(point: Point, stop: str) -> None:
-    """Stand still if this is the chosen point."""
+    """Stop if this is the chosen point."""
     if point == stop:
         _stand_still()
 

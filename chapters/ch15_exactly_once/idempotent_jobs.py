@@ -43,7 +43,7 @@ class IdempotentJobs:
         self._place = place
         self._servers = place.bootstrap_servers
         self._rounds = 3
-        """How many rounds the job without idempotence took. The other one takes as many."""
+        """How many rounds the job without idempotence took. The other job repeats this number."""
 
     def program(self, name: str) -> Program:
         """Return the program of the job with this name."""
@@ -103,7 +103,7 @@ class IdempotentJobs:
         self._place.emit(counted(client, str(PAYMENTS), sent, found))
 
     async def _limits(self, trace: Tracer) -> None:
-        """Send one payment again in three ways that no sequence number can recognise."""
+        """Send one payment again in three ways that sequence numbers cannot detect."""
         start = await ends_of(self._servers, [PAYMENTS, OTHER])
         async with self._producer("shop", True, trace) as producer:
             for client, tp in (("once", PAYMENTS), ("again", PAYMENTS), ("elsewhere", OTHER)):

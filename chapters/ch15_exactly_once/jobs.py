@@ -1,13 +1,13 @@
 """The jobs of chapter 15. Our own producer and consumer do most of them, so their events go to the
 dashboard.
 
-    resets               breaks the clients' connections again and again, until a record is twice
+    resets               breaks the clients' connections until a record is stored twice
     resets-idempotent    the same with enable.idempotence
     limits               sends one payment three times: again, to another partition, as another
                          producer
     forgotten-killed     kills a leader that has written five batches and answered none. The
                          producer is librdkafka's
-    forgotten-stopped    stops such a leader in good order
+    forgotten-stopped    stops such a leader cleanly (controlled shutdown)
     transfer             writes to two partitions in a transaction, which stays open
     commit               commits it
     abort                writes the same again, and aborts
@@ -18,7 +18,7 @@ dashboard.
     transaction          the same with a transaction
     cost                 sends the same records in transactions of several sizes
 
-A job notes where the logs end before it begins. So it may be repeated.
+A job stores where the logs end before it begins. So it may be repeated.
 """
 
 from collections.abc import Callable, Iterator, Mapping

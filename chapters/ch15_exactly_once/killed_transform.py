@@ -6,9 +6,9 @@ It reads ten orders at a time and writes a bill for each of them. For each bill 
 line into the file MAIL: this stands for an e-mail, which no broker can take back. ORDER says when
 it commits its position.
 
-The first round of the loop works on the orders that the process before it has left. In the second
+The first round works on the orders that the previous process did not finish. In the second
 round the program sends itself SIGKILL after STEP. Before that it prints the number of the first
-order that it has in hand. With an empty STEP it goes on to the end of the orders.
+order of its batch. With an empty STEP it continues to the end of the orders.
 
 The partition is assigned by hand, without a membership in the group. So the next start need not
 wait until the group has removed a dead member.
@@ -61,7 +61,7 @@ ORDERS: Final = {
 
 
 class Transform:
-    """The program's clients, and the batch of orders that it has in hand."""
+    """The program's clients, and its present batch of orders."""
 
     def __init__(
         self, consumer: Consumer, producer: Producer, order: Order, group: str, mail: Path
@@ -80,7 +80,7 @@ class Transform:
             pass
 
     async def round(self, end: int, die_after: str) -> bool:
-        """Take the steps of the loop once. Return whether there was an order to work on."""
+        """Do the steps of the loop once. Return whether there was an order to work on."""
         for step in self._order.steps:
             await self._take(step, end)
             if not self.orders:
@@ -109,7 +109,7 @@ class Transform:
             await self._producer.commit_transaction()
 
     async def _read(self, end: int) -> list[ConsumerRecord]:
-        """Return the next ten orders, or those that are left."""
+        """Return the next ten orders, or all that are left if there are fewer."""
         orders: list[ConsumerRecord] = []
         while len(orders) < AT_ONCE and await self._consumer.position(ORDERS_TOPIC) < end:
             orders += await self._consumer.poll(POLL_MS, max_records=AT_ONCE - len(orders))

@@ -11,7 +11,7 @@ then gives up for good, since it cannot know that nothing is lost.
 A broker that was killed with -9 reads its log again. Ours then knows all five batches. Apache Kafka
 2.8.2 ends its recovery with a snapshot, and forgets four (docs/differences.md).
 
-The topic has one replica, on a broker that is not the controller. The answers are slow on their
+The topic has one replica, on a broker that is not the controller. The answers are delayed on their
 way. When the log has all batches, the link to the clients is cut, and the answers are lost.
 """
 
@@ -39,11 +39,11 @@ from ..chapter import JobPlace
 
 IN_FLIGHT: Final = 5
 SLOW_MS: Final = 4_000
-"""How long each request and each answer is on its way, at first."""
+"""The first delay of each request and of each response."""
 _LOOK_EVERY_S: Final = 0.05
 
 
-#: Each job, in words. Its topic and its client have the same name.
+#: Each job, with its description. Its topic and its client have the same name.
 FORGOTTEN: Final[Mapping[str, str]] = {
     "forgotten-killed": "kill -9 a leader whose answers to five batches did not arrive",
     "forgotten-stopped": "stop such a leader in good order",
@@ -53,13 +53,13 @@ log.addHandler(logging.NullHandler())  # the job itself reports the error that e
 
 
 class Payments:
-    """The producer, and what it has learned of its records."""
+    """The producer, and the results of its records."""
 
     def __init__(self, servers: str, topic: str) -> None:
         self.answers: list[bool] = []
         """For each record with an answer, whether it is acknowledged."""
         self.fatal = ""
-        """The name of the error that ended the producer. Empty if it goes on."""
+        """The name of the error that ended the producer. Empty if it continues."""
         self.topic = topic
         self._producer = Producer(
             {
@@ -75,7 +75,7 @@ class Payments:
         )
 
     def _note(self, error: KafkaError) -> None:
-        """Note a fatal error, and give up the records that wait. None of them is sent again."""
+        """Store a fatal error, and drop the records that wait. None of them is sent again."""
         if error.fatal() and not self.fatal:
             self.fatal = error.name()
             self._producer.purge()
@@ -91,7 +91,7 @@ class Payments:
             )
 
     def wait_for_answers(self, records: int) -> None:
-        """Return when so many records have an answer. Raises Standstill."""
+        """Return when this number of records have an answer. Raises Standstill."""
         progress = Progress(f"the answers of {records} batches")
         while len(self.answers) < records:
             progress.note(len(self.answers))
@@ -102,9 +102,9 @@ class Payments:
 
 
 def forget(place: JobPlace, name: str) -> None:
-    """Play it in this way, and emit what librdkafka reports and what the log has.
+    """Run the job `name`, and emit what librdkafka reports and what the log has.
 
-    On a busy machine an answer may arrive before the link is cut. Then it is played again, with
+    On a busy machine an answer may arrive before the link is cut. Then the job runs again, with
     slower answers. Raises Standstill and ClusterError.
     """
     slow_ms = SLOW_MS
@@ -137,7 +137,7 @@ def _restarted_without_answers(
     """Restart the leader when it has written the batches and no answer has arrived.
 
     Each request and each answer takes `slow_ms`. So no answer has arrived if the link is cut within
-    twice that time. Return False if the cut came later, or if the leader did not stop in good order
+    twice that time. Return False if the cut came later, or if the leader did not stop cleanly
     as it should. In both cases all records have an answer in the end. `before` is the number of
     batches in the log.
     """

@@ -61,7 +61,7 @@ HOUR_MS: Final = 3_600_000
 PRODUCER: Final = 7
 """The producer id in the picture of sequence numbers."""
 SENT: Final = 7
-"""How many batches it has sent there before others come again."""
+"""How many batches the producer has sent before it repeats some."""
 A: Final = 1
 B: Final = 2
 """The producer ids in the picture of isolation levels."""
@@ -105,7 +105,7 @@ def batch(
     *,
     transactional: bool = False,
 ) -> bytes:
-    """Return a batch with one record. Without a producer id it is that of an ordinary producer."""
+    """Return a batch with one record. Without a producer id: an ordinary producer's batch."""
     return build_batch(
         [Record(0, START_MS, None, value.encode())],
         producer_id=producer,
@@ -342,7 +342,7 @@ class Fate(NamedTuple):
 
 
 def fate(order: Order, step: str) -> Fate:
-    """Derive it: an order is done again unless its offset is committed. A bill of a transaction
+    """Derive it: an order is done again unless its offset is committed. A transaction's bill
     counts only with the commit.
     """
     done = order.steps[: order.steps.index(step) + 1]
@@ -380,7 +380,7 @@ def _sequences_figure() -> graphviz.Digraph:
 
 
 def _requests_figure() -> graphviz.Digraph:
-    """Draw the requests of one transaction, and who gets them."""
+    """Draw the requests of one transaction, and the brokers that get them."""
     rows: Rows = [
         ("the program calls", [("request", GREY), ("to", GREY)]),
         ("init_transactions", [("InitProducerId", BLUE), ("coordinator", YELLOW)]),

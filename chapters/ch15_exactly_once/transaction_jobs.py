@@ -36,13 +36,13 @@ BANK: Final = "bank"
 DEAD: Final = "dead"
 """The client ids and transactional ids."""
 LONGEST_MS: Final = 900_000
-"""transaction.timeout.ms of the others, so that a class has time to read. It is the largest value
+"""transaction.timeout.ms of other producers. A class needs time to read, so it is the largest value
 that a broker accepts by default (transaction.max.timeout.ms).
 """
 TIMEOUT_MS: Final = 20_000
 """transaction.timeout.ms of the producer that dies."""
 BEHIND: Final = 5
-"""How many records come behind the open transaction."""
+"""How many records are written behind the open transaction."""
 MEASURED: Final = 60
 #: Records in a transaction. 0: no transactions, only idempotence.
 SIZES: Final = (0, 1, 10, 60)
@@ -136,7 +136,7 @@ class TransactionJobs:
         )
 
     async def _zombie(self, trace: Tracer) -> None:
-        """Let an old producer go on after a new one has taken its transactional id."""
+        """Let an old producer continue after a new producer has taken over its transactional id."""
         start = await ends_of(self._servers, [PAYMENTS])
         async with AsyncExitStack() as stack:
             old, new = [
@@ -184,7 +184,7 @@ class TransactionJobs:
             await self._measure(size, trace)
 
     async def _measure(self, size: int, trace: Tracer) -> None:
-        """Send MEASURED records in transactions of this size, and emit what they cost."""
+        """Send MEASURED records in transactions of this size, and emit the costs."""
         client = f"{size} in a transaction" if size else "no transactions"
         network = FaultyNetwork(SocketTransport())
         settings: dict[str, object] = {

@@ -24,7 +24,7 @@ from . import killed_transform
 from .killed_transform import AT_ONCE, BILLS_TOPIC, ORDERS, ORDERS_TOPIC, number_of
 
 ORDERS_SENT: Final = 120
-"""More than twenty for each kill: each start works on ten orders, and has ten more in hand."""
+"""More than twenty orders for each kill: each start works on ten, and has fetched ten more."""
 
 
 class TransformJobs:
@@ -76,7 +76,7 @@ class TransformJobs:
             await consumer.commit({ORDERS_TOPIC: OffsetAndMetadata(offset)})
 
     async def _start(self, name: str, group: str, mail: str, die_after: str) -> int:
-        """Run the program. Return the number of the first order that it had in hand as it died.
+        """Run the program. Return the number of the first order in its batch when it died.
 
         Raises ClusterError if it ends in another way.
         """

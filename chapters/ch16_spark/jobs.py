@@ -235,7 +235,7 @@ class SparkJobs:
     def _read(self, topic: str, most: int | None) -> "DataFrame":
         """Return the topic as a stream from its beginning.
 
-        A batch has at most `most` offsets; None: all that there are.
+        A batch has at most `most` offsets; None: all offsets that exist.
         """
         options = {
             "kafka.bootstrap.servers": self._place.bootstrap_servers,

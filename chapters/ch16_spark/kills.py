@@ -189,8 +189,8 @@ class StreamJob:
     def wait_until(self, is_so: Callable[[], bool], what: str, *, hold: bool = False) -> None:
         """Wait until `is_so()` is true.
 
-        With `hold` the job stands still while `is_so` looks, and also after the last look. Without
-        that, a batch on a busy machine may begin and end between two looks. Raises ClusterError if
+        With `hold` the job is paused while `is_so` runs, and also after its last call. Without
+        it, a batch on a busy machine may begin and end between two calls. Raises ClusterError if
         the job ends by itself, or if it makes no more progress.
         """
         progress = self._progress(what)
@@ -202,7 +202,7 @@ class StreamJob:
             time.sleep(_LOOK_EVERY_S)
 
     def _holds_at(self, is_so: Callable[[], bool]) -> bool:
-        """Stop the job, call `is_so`, and let the job go on if the result is False."""
+        """Pause the job, call `is_so`, and resume the job if the result is False."""
         family = self.family()
         _send(signal.SIGSTOP, family)
         found = False
@@ -217,7 +217,7 @@ class StreamJob:
         return Progress(what, STANDSTILL_S)
 
     def _note(self, progress: Progress) -> None:
-        """Note the progress of the batches.
+        """Store the progress of the batches.
 
         Raises ClusterError with the job's output if there is none.
         """
@@ -342,7 +342,7 @@ class RowsAtLeastOnce:
 def in_mid_batch(settings: "PipelineSettings", rows: RowsAtLeastOnce) -> Callable[[], bool]:
     """Return a function that says whether the job is in the middle of a batch.
 
-    It is if both at-least-once outputs have rows of an unfinished batch, and the exactly-once topic
+    It is True if both at-least-once outputs have rows of an unfinished batch, and the exact topic
     has an unfinished batch too.
     """
     from kafka_edu.spark import pipeline

@@ -75,7 +75,7 @@ class Visit(NamedTuple):
 
 
 def visits() -> list[Visit]:
-    """Return each visit of the job `late`, with the watermark that decides about it.
+    """Return each visit of the job `late`, with the watermark that decides whether it is dropped.
 
     A batch drops late visits by the watermark with which the batch before it began.
     """
@@ -126,7 +126,7 @@ def _checkpoint() -> Picture:
     return picture({"unfinished": _SHOWN}, text)
 
 
-#: The requests of a job that reads: which request, who sends it, and its question.
+#: The requests of a job that reads: the request, its sender, and the question that it asks.
 ASKED: Final = (
     (ApiKey.API_VERSIONS, "driver, tasks", "which versions do you speak?"),
     (ApiKey.METADATA, "driver, tasks", "which broker leads which partition?"),

@@ -1,4 +1,4 @@
-"""Count which records are missing at a place, and which are there more than once."""
+"""Count the records that are missing at a place, and those that are there more than once."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable

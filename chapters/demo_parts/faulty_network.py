@@ -1,8 +1,8 @@
 """A network that damages one request, or loses one response, and counts Produce requests.
 
 The faults depend on the bytes only, never on time. So the same program has the same fault each
-time, on every machine. A response is lost because its connection breaks as it arrives: then the
-broker has certainly done what the request wanted.
+time, on every machine. A response is lost because its connection breaks when it arrives. So the
+broker has certainly performed the request.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ _LENGTH_BYTES: Final = 4
 
 
 class FaultyNetwork:
-    """A transport around another one. Each fault happens once."""
+    """A transport that wraps another transport. Each fault happens once."""
 
     def __init__(self, inner: Transport, *, damage: bytes = b"", lose: bytes = b"") -> None:
         """Damage the first request with the bytes `damage`, and lose the response to the first
@@ -78,7 +78,7 @@ class _FaultyWire(WireAround):
         super().__init__(wire, on_wire)
 
     def send(self, parts: Sequence[Part]) -> None:
-        """Send one request. A client of ours gives each request as a whole."""
+        """Send one request. Our clients pass each request in one call."""
         frame = b"".join(bytes(part_bytes(part)) for part in parts)
         super().send([self._network.passed(frame, self)])
 

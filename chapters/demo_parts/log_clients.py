@@ -35,7 +35,7 @@ _POLL_MS: Final = 100
 
 
 class Acked(NamedTuple):
-    """One acknowledged record, as the producer was informed of it."""
+    """One acknowledged record, with the facts that the ack gave to the producer."""
 
     partition: int
     offset: int
@@ -231,7 +231,7 @@ class Verdict(NamedTuple):
     lost: int
     """The number of acked records that were not read at the offset that the ack named."""
     duplicates: int
-    """How many surplus copies of records were read, at other offsets."""
+    """The number of surplus copies that were read at other offsets."""
     unacked_but_read: int
     """The number of records that were read but never acked.
 
@@ -262,7 +262,7 @@ def compare(
 def longest_silence(acked: dict[int, Acked], partitions: frozenset[int], around: float) -> float:
     """Return the longest time without an ack on one of these partitions, in seconds.
 
-    On each partition it begins to look at the last ack before the time `around`.
+    On each partition, the search begins at the last ack before the time `around`.
     """
     longest = 0.0
     for partition in sorted(partitions):
@@ -270,7 +270,7 @@ def longest_silence(acked: dict[int, Acked], partitions: frozenset[int], around:
         before = [at for at in times if at <= around]
         after = [at for at in times if at > around]
         if before and after:
-            # Acks that were on their way when the leader died may still arrive. So the result is
+            # Acks that the leader sent before it died may still arrive. So the result is
             # the longest gap after the last ack before the death.
             steps = [before[-1], *after]
             longest = max(longest, max(b - a for a, b in itertools.pairwise(steps)))

@@ -1,6 +1,6 @@
 """Two unmodified producers that number their records for each partition, and keep all acks.
 
-`stored_records` shows what became of the records. A record's value contains its producer, partition
+`stored_records` shows the fate of the records. A record's value contains its producer, partition
 and number.
 
 The first record of each partition is sent alone, for this reason: a broker takes any sequence from
@@ -31,7 +31,7 @@ _FLUSH_TIMEOUT_S: Final = 240.0
 _DELIVERY_TIMEOUT_MS: Final = 120_000
 _STEP_S: Final = 0.01
 UNKNOWN_OFFSET: Final = -1
-"""The offset of a record that has no ack of its own.
+"""The offset of a record without an ack of its own.
 
 librdkafka reports it as delivered because a later record of its partition was acked. Idempotent
 records are stored in order, or not at all.
@@ -43,7 +43,7 @@ class ClientGaveUp(ClusterError):
 
 
 class Place(NamedTuple):
-    """The name of one record: its producer, its partition, and its number there."""
+    """The identity of one record: its producer, its partition, and its number there."""
 
     producer: str
     partition: int

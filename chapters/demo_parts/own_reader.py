@@ -1,4 +1,4 @@
-"""Read partitions to their end with our own consumer, under either isolation level."""
+"""Read partitions to their end with our own consumer, with either isolation level."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -28,7 +28,7 @@ def reader(servers: str, isolation: str = UNCOMMITTED) -> Consumer:
 async def ends_of(
     servers: str, partitions: Iterable[TopicPartition], isolation: str = UNCOMMITTED
 ) -> dict[TopicPartition, int]:
-    """Return the offset up to which such a consumer may read each partition now."""
+    """Return partition → the offset up to which a consumer with this isolation may read now."""
     async with reader(servers, isolation) as consumer:
         return await consumer.end_offsets(partitions)
 

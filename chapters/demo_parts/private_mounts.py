@@ -35,7 +35,7 @@ class PrivateMounts(NamedTuple):
 
     refused: str
     modes_bind: bool
-    """Whether the mode of a file also binds the processes that are started from now on."""
+    """Whether a file's mode also restricts the processes that are started from now on."""
 
     def small_disk(self, folder: Path, size_bytes: int) -> None:
         """Mount an empty disk in memory, `size_bytes` large, on an existing folder.

@@ -22,7 +22,7 @@ def _rows(records: Sequence[Row]) -> RecordRows:
 
 
 class RightCompaction:
-    """Does the work of Cleaner, with OffsetMap and fate_of, for plain lists of records."""
+    """One cleaning pass over plain lists of records, by the broker's OffsetMap and `fate_of`."""
 
     def __init__(self, first_dirty: int, most: int) -> None:
         self._first_dirty = first_dirty
@@ -30,7 +30,7 @@ class RightCompaction:
         self._offsets = OffsetMap((most + _SPARE_SLOTS) * SLOT_BYTES)
 
     def note(self, records: Sequence[Row]) -> int:
-        """Return how many records were taken before the map was full."""
+        """Store the keys. Return how many records were processed before the map was full."""
         rows = _rows(records)
         keyed = np.flatnonzero(rows.has_key)
         dirty = rows.offset[keyed] >= self._first_dirty

@@ -25,11 +25,11 @@ class Indexes(Protocol):
     """The interface of the index code under test. Each segment has its own object."""
 
     def append(self, last: int, size: int) -> object:
-        """Note a batch that is written at the end. Return the batch's entry, or None."""
+        """A batch is written at the end. Return the batch's entry, or None if it gets none."""
         ...
 
     def look_up(self, offset: int) -> object:
-        """Return the position from which a reader walks to the offset."""
+        """Return the position at which a reader begins to walk to the offset."""
         ...
 
 
@@ -43,8 +43,8 @@ class Batch(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The answer to a batch, and the right one. `since` is how many bytes the batch begins behind
-    the batch of the last entry.
+    """The entry that a batch got, and the right entry. `since`: the bytes from the begin of
+    the last batch with an entry to the begin of this batch.
     """
 
     batch: Batch
@@ -110,7 +110,7 @@ class IndexWorld:
         return self._log.log_end_offset
 
     def _say(self, words: str) -> int:
-        """Note an event, and return its number."""
+        """Add an event to `events`, and return its number."""
         self.events.append(words)
         return len(self.events)
 

@@ -80,7 +80,7 @@ def _read_here_and_there(broker: LearnerBroker) -> Step:
 
 
 def _first(broker: LearnerBroker, consumer: KafkaConsumer, partition: TopicPartition) -> int | None:
-    """Return the number that is in the first record that comes; None if none comes in time."""
+    """Return the number in the first record that arrives; None if no record arrives in time."""
     found: list[int] = []
 
     def came() -> bool:

@@ -88,7 +88,7 @@ def _rolled(broker: LearnerBroker) -> Step:
 
 
 def _by_size(broker: LearnerBroker) -> Step:
-    """Check that retention by size leaves the limit or more, and less than a segment more."""
+    """Check that the bytes left are at least the limit, and less than a segment above it."""
     says = f"{KEPT_BYTES:,} bytes or more are left, and less than a segment more"
     closed, batch = _sizes(broker)
 

@@ -44,7 +44,7 @@ def right_look_up(log: Log, offset: int) -> Right:
 
 
 def looks_for(count: int) -> int:
-    """Return how many of `count` items a binary search may look at: one more than it needs."""
+    """Return how many of `count` items a binary search may look at: one more than necessary."""
     return count.bit_length() + 1
 
 

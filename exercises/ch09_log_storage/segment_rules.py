@@ -57,7 +57,7 @@ class Kept(NamedTuple):
 
 
 def right_roll(limits: RollLimits, segment: Active, batch: Batch, now_ms: int) -> str | None:
-    """Return why the segment cannot take the batch, by LogSegment.should_roll; None if it can."""
+    """Return the reason why the segment cannot take the batch (LogSegment.should_roll), or None."""
     entries, most = segment.offset_index
     timed, most_timed = segment.time_index
     stands_for = SimpleNamespace(
@@ -84,7 +84,7 @@ def right_roll(limits: RollLimits, segment: Active, batch: Batch, now_ms: int) -
 
 
 def right_take(limits: Keep, log: Kept, now_ms: int) -> tuple[str, ...]:
-    """Return why the oldest segments are deleted, one reason each, by `deletable_segments`."""
+    """Return a reason for each segment that is deleted, the oldest first (`deletable_segments`)."""
     segments = [
         SimpleNamespace(base_offset=base, size=size, largest_timestamp=latest)
         for base, size, latest in log.segments

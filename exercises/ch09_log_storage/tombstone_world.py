@@ -1,6 +1,6 @@
 """A compacted log, its cleaner, and a slow reader, for exercise 09-4. Time is virtual.
 
-The cleaner notes keys and drops superseded records by the broker's own offset map and filter
+The cleaner stores keys and drops superseded records with the broker's offset map and filter
 (`compaction_rules`). `may_go` decides whether an old tombstone may go. The reader builds a table
 from the beginning of the log, and always comes to its end within delete.retention.ms.
 """
@@ -62,7 +62,7 @@ class TombstoneWorld:
         self.returned: list[Returned] = []
 
     def _say(self, words: str) -> int:
-        """Note an event, and return its number."""
+        """Add an event to `events`, and return its number."""
         hours, minutes = divmod(self.now_ms // 60_000, 60)
         self.events.append(f"{hours:>3}:{minutes:02}  {words}")
         return len(self.events)
@@ -124,7 +124,7 @@ class TombstoneWorld:
                 self._cleaned_ms.setdefault(one.offset, self.now_ms)
 
     def _goes(self, one: Stored, end: int) -> bool:
-        """Return whether the pass covers this record, and may remove it as an old tombstone."""
+        """Return whether the pass covers this record and may remove it as an old tombstone."""
         if one.value is not None or one.offset >= end:
             return False
         cleaned_ms = self._cleaned_ms.get(one.offset, NEVER)
@@ -138,7 +138,7 @@ class TombstoneWorld:
         return "; ".join(parts) or "nothing goes"
 
     def wait(self, random: Random) -> None:
-        """Let some hours pass. A reader whose time would be over first reads to the log's end."""
+        """Let some hours pass. A reader that would be too slow first reads to the log's end."""
         passed_ms = random.choice((1, 2, 5, 9, 13, 25)) * HOUR_MS + random.randrange(60) * 60_000
         until_ms = self.now_ms + passed_ms
         if self._reader is not None and until_ms - self._reader_began_ms > RETENTION_MS:
@@ -180,7 +180,7 @@ class TombstoneWorld:
             self.returned.append(Returned(key, tombstone, self._removed_by.get(tombstone, 0)))
 
     def settle(self) -> None:
-        """Let a reader end. Then wait long, and do two passes: no tombstone should be left."""
+        """Let the reader finish. Then wait long, and do two passes: no tombstone should be left."""
         if self._reader is not None:
             self._read_to_end()
         for _ in range(2):
@@ -195,5 +195,5 @@ class TombstoneWorld:
 
 
 def right_may_go(written_ms: int, cleaned_ms: int, now_ms: int, retention_ms: int) -> bool:
-    """Return whether a tombstone may go (KIP-534): a pass kept it for the first time long ago."""
+    """Return whether a pass first kept the tombstone more than `retention_ms` ago (KIP-534)."""
     return cleaned_ms != NEVER and now_ms - cleaned_ms > retention_ms

@@ -81,7 +81,7 @@ class RightFetcher:
         self._states: dict[str, _State] = {}
 
     def follow(self, partition: str, epochs: Epochs) -> None:
-        """Begin again with a partition."""
+        """Set the partition's state to Truncating."""
         self._states[partition] = _State(epochs[-1][0] if epochs else -1)
 
     def leave(self, partition: str) -> None:
@@ -114,7 +114,7 @@ class RightFetcher:
         return state.does(now_ms)
 
     def offsets(self, partition: str, leo: int, leader_start: int, leader_end: int) -> Operation:
-        """Return how the follower's log comes into the range of the leader's log again."""
+        """Return how the follower's log gets back into the range of the leader's log."""
         if leader_end < leo:
             return "cut", leader_end
         return ("restart", leader_start) if leader_start > leo else ("keep",)
@@ -147,8 +147,8 @@ def epochs_of(log: Sequence[int]) -> tuple[tuple[int, int], ...]:
 
 
 class FetcherWorld:
-    """A broker with partitions that it follows, and the leader of all of them. The fetcher decides,
-    and this broker carries it out.
+    """A broker that follows partitions, and the leader of all of them. The fetcher decides, and
+    this broker performs the decisions.
     """
 
     def __init__(self, fetcher: Fetcher, random: Random, partitions: int, most: int = 12) -> None:
@@ -160,7 +160,7 @@ class FetcherWorld:
         self._most = most
 
     def run(self, turns: int) -> None:
-        """Let the fetcher take this number of turns, with troubles between them."""
+        """Let the fetcher take this number of turns, with random faults between them."""
         for _ in range(turns):
             self._controller()
             self._now_ms += self._random.choice((0, 1, 20, 499, 999, 1_000, 1_001, 3_000))
@@ -168,7 +168,7 @@ class FetcherWorld:
                 self._carry_out(name, operation)
 
     def settle(self) -> None:
-        """Let the leader answer without errors until all fetch. Then each log is the beginning of
+        """Let the leader answer without errors until all fetch. Then each log is a prefix of
         its leader's.
         """
         self._now_ms += 60_000

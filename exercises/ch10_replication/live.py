@@ -1,5 +1,5 @@
 """The live part of 10-1: the learner's rules move the high watermarks of broker 2, which leads one
-topic and follows in another. Meanwhile a follower stands still.
+topic and follows in another. Meanwhile a follower is paused.
 
 kafka-python writes and reads, because a client that is not ours judges.
 """
@@ -78,7 +78,7 @@ def _end(broker: LearnerBroker, consumer: KafkaConsumer) -> int:
 def _waits(
     broker: LearnerBroker, sleeper: int, producer: KafkaProducer, consumer: KafkaConsumer
 ) -> Step:
-    """Send records that the paused follower lacks. None may be acknowledged, or shown."""
+    """Send records that the paused follower lacks. None may be acknowledged or readable."""
     says = "what the paused follower lacks is neither acked nor shown"
     sent = [producer.send(broker.topic, b"it waits", partition=0) for _ in range(WAITING)]
     end = _end(broker, consumer)
@@ -96,7 +96,7 @@ def _waits(
 
 
 def _leaves(broker: LearnerBroker, sleeper: int) -> Step:
-    """Wait until the paused follower has left the ISR. Then all has to be committed."""
+    """Wait until the paused follower has left the ISR. Then all records have to be committed."""
     says = "it leaves the ISR, and what waited is committed"
     gone = broker.listener.wait_for(
         lambda: any(sleeper not in event.after for event in _of_topic(broker, IsrShrunk)),
@@ -129,7 +129,7 @@ def _of_topic(broker: LearnerBroker, kind: type) -> list[IsrShrunk | IsrExpanded
 
 
 def _proved(broker: LearnerBroker) -> Step:
-    """Check each move of the leader's high watermark against the ISR's fetches before it."""
+    """Compare each move of the leader's high watermark with the ISR's fetches before that move."""
     says = "the mark never passes what a member of the ISR has fetched"
     fetched: dict[int, int] = {}
     isr: tuple[int, ...] = tuple(broker.cluster.broker_ids)
@@ -156,7 +156,7 @@ def _proved(broker: LearnerBroker) -> Step:
 
 
 def _follows(broker: LearnerBroker) -> Step:
-    """Write to a topic in which broker 2 follows. Its high watermark has to reach the end."""
+    """Write to a topic that broker 2 follows. Its high watermark has to reach the log end."""
     says = "as a follower, it takes the leader's mark"
     leader = next(one for one in broker.cluster.broker_ids if one != BROKER)
     make_topic(broker.cluster, FOLLOWED, [leader, BROKER])

@@ -35,7 +35,7 @@ OLD: Final = f"{TOPIC}-old"
 MOVED: Final = f"{TOPIC}-moved"
 """A topic whose leader is killed. Later that broker does not hear that it leads again."""
 STEADY: Final = f"{TOPIC}-steady"
-"""A topic with the same leader, which has no error."""
+"""A topic with the same leader, whose partition has no errors."""
 RECORDS: Final = 10
 MORE: Final = 30
 DELETED: Final = 25
@@ -161,7 +161,7 @@ class _Scene:
         yield self._judge(BACKOFF_MS - TOLERANCE_MS if learners else 1)
 
     def _controller(self) -> int:
-        """Return the controller. It must not be broker 2, whose links stay whole. If it is, it
+        """Return the controller. It must not be broker 2, whose links are never cut. If it is, it
         loses its office, and all three run for it. Raises ClusterError.
         """
         office = "/controller"
@@ -230,7 +230,7 @@ class _Scene:
         return Step(says, came, f"{seen()} errors", late=not came)
 
     def _judge(self, least_ms: int) -> Step:
-        """Check who waited, and how long."""
+        """Check which partitions waited, and for how long."""
         says = f"{MOVED} alone waited, and each time for the back-off"
         delays = self._delays()
         others = [event.topic for _, event in delays if event.topic != MOVED]
@@ -258,7 +258,7 @@ class _Scene:
         return Step(says, came, ", ".join(replicas) if came else f"those of {different()} are not")
 
     def kept(self) -> Step:
-        """Check that each record that was acknowledged by all is in the log of broker 2."""
+        """Check that each record that was acknowledged with acks=all is in the log of broker 2."""
         lost = [
             value.decode()
             for topic, values in self._acked.items()

@@ -1,5 +1,5 @@
 """The live part of 10-2: the learner's rule sends consumers to followers. Broker 2 leads in rack
-north. Brokers 0 and 1 are in rack east, and one of them stands still.
+north. Brokers 0 and 1 are in rack east, and one of them is paused.
 
 confluent-kafka reads, because a client that is not ours judges.
 """
@@ -48,7 +48,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _write_on(broker: LearnerBroker) -> Step:
-    """Write records with acks=1, which the paused follower does not get, and the other one does."""
+    """Write records with acks=1. The paused follower does not get them, the other follower does."""
     producer = KafkaProducer(
         bootstrap_servers=f"127.0.0.1:{broker.cluster.port(BROKER)}", acks=1, linger_ms=0
     )

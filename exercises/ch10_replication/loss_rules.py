@@ -1,8 +1,8 @@
 """The fate of records in the cases of exercise 10-3, played with the broker's own classes.
 
-Broker 0 leads three replicas. Some followers have left the ISR before, and some stand still in it.
+Broker 0 leads three replicas. Some followers have left the ISR, and some in it do not fetch.
 Records are written, the followers that work fetch them, and broker 0 dies. The controller's own
-rule elects. Then broker 0 comes back, and follows whoever leads.
+rule elects. Then broker 0 comes back, and follows the new leader.
 """
 
 from functools import cache
@@ -46,14 +46,14 @@ class Ended(NamedTuple):
     leader: int
     """The broker that leads when broker 0 is dead; -1 if nobody does."""
     lost: int
-    """How many acknowledged records are in no leader's log in the end."""
+    """How many acknowledged records are missing in the leader's log in the end."""
     surprise: int
     """How many records are in the leader's log in the end, but were never acknowledged."""
 
 
 @cache
 def play(case: Case) -> Ended:
-    """Play the case, and return what became of the records."""
+    """Play the case, and return the fate of the records."""
     cluster = SteppedCluster(3, min_isr=case.min_isr, protocol=PROTOCOL)
     cluster.elect(LEADER, case.replicas)
     early = [f"before {number}" for number in range(BEFORE)]

@@ -16,7 +16,7 @@ class Leads(Protocol):
     """The code of a leader. Each time that a broker begins to lead, it gets a new object."""
 
     def fetched(self, follower: int, offset: int, sent: int) -> object:
-        """Note a fetch from `offset`. `sent` records are in its answer."""
+        """Process a fetch from `offset`. `sent` records are in its response."""
         ...
 
     def high_watermark(self, hw: int, leo: int, isr: Sequence[int]) -> object:
@@ -89,7 +89,7 @@ class SentWorld:
             self.kill(random.choice(BROKERS))
 
     def settle(self) -> None:
-        """Start dead brokers, and let all fetch what there is. Raises BadAnswerError."""
+        """Start dead brokers, and let all brokers fetch all records. Raises BadAnswerError."""
         for broker in BROKERS:
             if not self.replicas[broker].alive:
                 self.start(broker)
@@ -140,7 +140,7 @@ class SentWorld:
             self._note(f"the connection of broker {follower} ends: the answer is lost")
 
     def kill(self, broker: int) -> None:
-        """Kill a broker. If it leads, the next one of the ISR leads. Raises BadAnswerError."""
+        """Kill a broker. If it leads, another ISR member becomes leader. Raises BadAnswerError."""
         if len(self.isr) == 1 and broker in self.isr:
             return
         self.replicas[broker].alive = False
@@ -164,7 +164,7 @@ class SentWorld:
         self._advance()
 
     def start(self, broker: int) -> None:
-        """Start a broker that was killed. It follows, and is no member of the ISR."""
+        """Start a broker that was killed. It becomes a follower outside the ISR."""
         self.replicas[broker].alive = True
         self._note(f"broker {broker} is started")
         self._follow(broker)
@@ -177,7 +177,7 @@ class SentWorld:
         return [record for record in self.acked if record not in there]
 
     def ahead_of(self) -> int | None:
-        """Return a member of the ISR whose log ends below the high watermark; None without one."""
+        """Return an ISR member whose log ends below the high watermark; None if there is none."""
         return next((one for one in self.isr if self.replicas[one].leo < self.hw), None)
 
     # Inside.

@@ -1,4 +1,4 @@
-"""Producers in a simulation, whose callbacks exercise 12-4 keeps. Only the order of events counts.
+"""Simulated producers, whose callbacks the class of 12-4 stores. Only the order of events counts.
 
 A broker may refuse a batch as too large. The producer then divides it, and each part goes on its
 own. A part may be divided again.
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 TOO_LARGE: Final = "MESSAGE_TOO_LARGE"
 FAILURES: Final = ("NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT", "NETWORK_EXCEPTION")
-"""The errors after which a batch is sent again, until its time is over."""
+"""The errors after which a batch is sent again, until delivery.timeout.ms is over."""
 Called = tuple[int, int]
 """A callback that is called: the place of its record in the batch, and the record."""
 
@@ -25,7 +25,7 @@ class Callbacks(Protocol):
         """A batch was divided: (number of the part, number of its records)."""
 
     def ended(self, batch: int) -> object:
-        """A batch has its end. Return (place, record) of each callback that is called now."""
+        """A batch has ended. Return (place, record) of each callback that has to be called now."""
 
 
 class WrongAnswerError(Exception):
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 class CallbackWorld:
     """A producer. With `strict`, each answer is checked, and a wrong one raises WrongAnswerError.
-    Otherwise the answers are believed, and the world is what they make of it.
+    Otherwise the world uses all answers unchecked, even wrong ones.
     """
 
     def __init__(self, made: Callbacks, *, strict: bool) -> None:
@@ -64,7 +64,7 @@ class CallbackWorld:
         self.called: list[int] = []
         """The records whose callbacks were called, in this order."""
         self.ends: dict[int, int] = {}
-        """Record with a callback → the batch in which it had its end."""
+        """Record with a callback → the batch that the record was in when the batch ended."""
 
     def record(self, partition: str, *, callback: bool = True) -> int:
         """Let a record come, and return the number of its batch."""
@@ -106,11 +106,11 @@ class CallbackWorld:
         self.events.append(f"batch {batch} is sent: {_records(len(self.batches[batch]))}")
 
     def again(self, batch: int, error: str) -> None:
-        """Let a batch be refused, and wait to be sent again. Nothing is called."""
+        """Let a batch be refused. It waits to be sent again, and no callback is called."""
         self.events.append(f"batch {batch}: {error}. It will be sent again")
 
     def divide(self, batch: int, counts: Sequence[int]) -> list[int]:
-        """Divide a batch into parts of so many records. Return the numbers of the parts."""
+        """Divide a batch into parts with these numbers of records. Return the parts' ids."""
         rows = self.batches.pop(batch)
         partition = self._partitions[batch]
         assert sum(counts) == len(rows)
@@ -210,7 +210,7 @@ def live(
     *,
     unwatched: float = 0.2,
 ) -> None:
-    """Let so many records come, and all batches end. A broker takes at most `limits` records in a
+    """Send `records` records, and let all batches end. A broker takes at most `limits` records in a
     batch of a partition.
     """
     waiting: list[int] = []
@@ -232,7 +232,7 @@ def live(
 def _answer(
     world: CallbackWorld, random: Random, limits: dict[str, int], waiting: list[int]
 ) -> None:
-    """Let one of the batches that were sent have its answer."""
+    """Let the broker answer one of the batches that were sent."""
     batch = waiting.pop(random.randrange(len(waiting)))
     count = len(world.batches[batch])
     limit = limits[world.partition_of(batch)]

@@ -1,4 +1,4 @@
-"""The right answers of exercise 12-1, and a producer with which they are tried.
+"""The right answers of exercise 12-1, and a simulated producer that tries them.
 
 The rules of `ready` are those of the shipped accumulator: tests/unit/learner compares the two.
 """
@@ -37,7 +37,7 @@ class RightAccumulator:
     def ready(
         self, rows: Sequence[Row], now_ms: int, at_once: bool
     ) -> tuple[list[int], int | None]:
-        """Return the partitions that are ready, and in how many ms the next one is."""
+        """Return the partitions that are ready, and the ms until the next one is ready."""
         waits = {
             row["partition"]: self.wait_ms(row, now_ms, at_once) for row in rows if not row["muted"]
         }
@@ -45,7 +45,7 @@ class RightAccumulator:
         return [one for one, wait_ms in waits.items() if wait_ms <= 0], min(later, default=None)
 
     def wait_ms(self, row: Row, now_ms: int, at_once: bool) -> int:
-        """Return in how many ms the first batch of a row is ready, if it is not muted."""
+        """Return the ms until the first batch of a row is ready. The row is not muted."""
         waited_ms: int = now_ms - row["since_ms"]
         if row["attempts"] > 0:
             return max(0, self.backoff_ms - waited_ms)
@@ -93,7 +93,7 @@ class DrainWorld:
         self._now_ms = random.randrange(100_000)
 
     def run(self, turns: int) -> None:
-        """Let the producer take so many turns."""
+        """Let the producer take this number of turns."""
         for _ in range(turns):
             self._fill()
             self._now_ms += self._random.choice((0, 1, 7, 49, 50, 51, 99, 100, 101))

@@ -38,10 +38,10 @@ class _Known(NamedTuple):
 
     partition: str
     broker: int | None
-    """The broker to which it is in flight; None if it is not."""
+    """The broker to which the batch is in flight; None if it is not in flight."""
     ended: bool
     again: int
-    """How often it has gone again."""
+    """How often the batch was sent again."""
 
 
 class RightInFlight:
@@ -56,7 +56,7 @@ class RightInFlight:
         """Broker → its requests without an answer."""
 
     def oldest(self, partition: str) -> int | None:
-        """Return the oldest batch of a partition that was sent and has no end; None without one."""
+        """Return a partition's oldest batch that was sent and is not finished, or None."""
         open_ones = [
             number
             for number, one in self.batches.items()
@@ -89,7 +89,7 @@ class RightInFlight:
             self.batches[number] = _Known(partition, broker, False, again)
 
     def answered(self, broker: int, results: Sequence[Result]) -> list[str]:
-        """Return what becomes of each batch."""
+        """Return "done", "again" or "failed" for each batch."""
         self.requests[broker] -= 1
         return [self._answered(one) for one in results]
 
@@ -113,7 +113,7 @@ class RightInFlight:
         return "again" if result.retriable else "failed"
 
     def expired(self, partition: str, batch: int) -> None:
-        """Note that a batch has failed."""
+        """A batch has failed because its delivery.timeout.ms is over."""
         if batch in self.batches:
             self.batches[batch] = self.batches[batch]._replace(ended=True)
 
@@ -140,7 +140,7 @@ class FlightWorld:
         """The batches of each partition in the order of their sequence numbers."""
 
     def run(self, turns: int, *, expire: bool = True) -> None:
-        """Let so many things happen."""
+        """Let this number of random events happen."""
         random = self._random
         for _ in range(turns):
             draw = random.random()

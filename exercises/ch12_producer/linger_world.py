@@ -1,4 +1,4 @@
-"""The world of exercise 12-5: a producer whose accumulator decides when each batch goes."""
+"""The world of exercise 12-5: a producer whose accumulator decides when each batch is sent."""
 
 from collections.abc import Sequence
 from random import Random
@@ -39,10 +39,10 @@ class Waiting(NamedTuple):
 
 
 class LingerWorld:
-    """A producer in virtual time. It wakes up when the accumulator says, and when a record comes.
+    """A producer in virtual time. It wakes up when the accumulator says so, and for each record.
 
     With `strict`, each answer is checked, and a wrong one raises WrongAnswerError. Otherwise the
-    answers are believed, and the world is what they make of it.
+    answers are used unchecked, even wrong ones.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class LingerWorld:
         self._wake_ms: int | None = None
 
     def record(self, partition: str, size: int, at_ms: int) -> None:
-        """Let a record come at this time. Before that, batches may go. Raises WrongAnswerError."""
+        """Send a record at this time. Before that, batches may be sent. Raises WrongAnswerError."""
         self.until(at_ms)
         before = self.open.get(partition)
         if before is None or before.size + size > self._batch_size:
@@ -97,12 +97,12 @@ class LingerWorld:
         self.now_ms = at_ms
 
     def overdue(self) -> list[Waiting]:
-        """Return the batches that wait although they had to go."""
+        """Return the batches that still wait although they had to be sent."""
         limit_ms = self.now_ms - self._linger_ms
         return [batch for batch in self.open.values() if batch.first_ms < limit_ms]
 
     def _look(self) -> None:
-        """Ask which batches go now, and when to wake up."""
+        """Ask the accumulator which batches are sent now, and when to wake up."""
         came = self._made.ready(self.now_ms)
         if not isinstance(came, list | tuple):
             raise WrongAnswerError(
@@ -122,7 +122,7 @@ class LingerWorld:
         self._wake_ms = self.now_ms + max(1, wake) if isinstance(wake, int) else None
 
     def _goes(self, batch: Waiting) -> bool:
-        """Return whether an open batch has to go now."""
+        """Return whether an open batch has to be sent now."""
         return batch.size >= self._batch_size or self.now_ms >= batch.first_ms + self._linger_ms
 
     def _check_ready(self, came: Sequence[object]) -> None:

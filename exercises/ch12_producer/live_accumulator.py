@@ -1,8 +1,8 @@
-"""The live part of 12-1: the learner's class decides which batches a producer of ours sends when.
+"""The live part of 12-1: the learner's class decides when our producer sends which batches.
 
-One producer has a long linger.ms: what goes, goes for another reason. The other one sends one batch
-in each request, and has one request in flight. The leader stands still while the deques fill. Later
-a follower is stopped, and the leader refuses what not all three can get.
+One producer has a long linger.ms: it sends each batch for another reason. The other sends one batch
+in each request, and has one request in flight. The leader is paused while the deques fill. Later
+a follower is stopped, and the leader refuses all batches, because one replica is missing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ LEADER: Final = 2
 PARTITIONS: Final = 6
 BATCH_BYTES: Final = 2_000
 LARGE: Final = "x" * 1_500
-"""A value of which one batch has room for one."""
+"""A value so large that a batch has room for only one."""
 EACH: Final = 5
 """How many large records each partition gets."""
 LINGER_MS: Final = 300
@@ -107,7 +107,7 @@ def _one_lingers(client: LearnerClient, say: Callable[[str], None]) -> Step:
 def _all_get_their_turn(
     client: LearnerClient, cluster: Cluster, say: Callable[[str], None]
 ) -> Step:
-    """Fill the deques of all partitions while their leader stands still, and let it go on."""
+    """Fill the deques of all partitions while their leader is paused. Then resume the leader."""
     says = "each of the six partitions gets its turn"
     say(f"broker {LEADER} stands still while the deques fill")
     before = len(_drained(client))
@@ -142,7 +142,7 @@ def _large() -> Sequence[Record]:
 def _those_that_failed_wait(
     client: LearnerClient, cluster: Cluster, say: Callable[[str], None]
 ) -> Step:
-    """Stop a follower, so that the leader refuses batches. They come back, and wait."""
+    """Stop a follower, so that the leader refuses batches. They have to wait for the back-off."""
     says = f"a batch that failed waits for the back-off, {BACKOFF_MS} ms"
     say(f"broker {FOLLOWER} is stopped: the leader refuses batches that not all three can get")
     cluster.stop(FOLLOWER)

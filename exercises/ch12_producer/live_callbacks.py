@@ -1,4 +1,4 @@
-"""The live part of 12-4: the learner's class decides which callbacks a producer of ours calls.
+"""The live part of 12-4: the learner's class decides which callbacks our producer calls.
 
 One topic takes only small batches. The producer's batches are larger, so they are divided, and
 their parts are divided again. One record is too large for the topic even alone. A consumer says at
@@ -31,7 +31,7 @@ RECORDS: Final = 40
 VALUE_BYTES: Final = 100
 TOO_LARGE: Final = "MESSAGE_TOO_LARGE"
 DIVISIONS: Final = 3
-"""The least number of times that a batch and its parts are divided. Then one part of it at least
+"""The least number of divisions of a batch and its parts. Then at least one part of the batch
 was divided again."""
 LONG_MS: Final = 600_000
 SHOWN: Final = 24
@@ -113,7 +113,7 @@ def _judge(
 
 
 def _difference(expected: Mapping[str, Outcome], called: Sequence[tuple[str, Outcome]]) -> str:
-    """Return the first thing that is wrong with the callbacks, or an empty text."""
+    """Return the first error in the callbacks as text, or an empty text."""
     values = [value for value, _ in called]
     lost = [value for value in expected if value not in values]
     if lost:

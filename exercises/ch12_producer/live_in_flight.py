@@ -1,6 +1,6 @@
 """The live part of 12-3: the learner's class decides which batches are in flight in two producers.
 
-One has one request in flight, the other one is idempotent. A follower is stopped, so that the
+One producer has one request in flight, the other is idempotent. A follower is stopped, so the
 leader refuses batches. Then the leader is killed with requests in flight, and comes back.
 
 kafka-python reads the records, because a client that is not ours judges ours.
@@ -72,7 +72,7 @@ def check_live(
 
 
 def _records(name: str, trouble: str, sent: dict[int, list[str]]) -> list[Record]:
-    """Return new records for all partitions, and note their values."""
+    """Return new records for all partitions, and add their values to `sent`."""
     records = [
         Record(TOPIC, n, None, f"{name}, {trouble}: {number}")
         for number in range(EACH)

@@ -1,4 +1,4 @@
-"""The live part of 12-2: the learner's class is the DefaultPartitioner of a producer of ours.
+"""The live part of 12-2: the learner's class is the DefaultPartitioner of our producer.
 
 The same keys go to one topic by this producer, and to another one by an unmodified client.
 """
@@ -25,7 +25,7 @@ PLAIN: Final = 1_500
 """How many records have no key."""
 BATCH_BYTES: Final = 2_000
 LEAST_FILLED: Final = 10
-"""A batch of the records without keys has at least so many of them; it has room for 29 or 30."""
+"""The least number of records without keys in a batch. A batch has room for 29 or 30."""
 
 
 def check_live(

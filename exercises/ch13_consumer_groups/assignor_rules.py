@@ -36,8 +36,8 @@ def first_fault(
     readers: Mapping[str, Iterable[str]],
     given: Iterable[tuple[str, str, int]],
 ) -> str:
-    """Return a sentence about the first partition that no member has, or two, or a member that
-    does not read it. It is empty if there is none.
+    """Return a sentence about the first wrong partition: it has no member, two, or a member that
+    does not read its topic. The sentence is empty if no partition is wrong.
 
     `readers` has the topics of each member, and `given` the rows (member, topic, partition).
     """
@@ -71,7 +71,7 @@ class Owner(NamedTuple):
 
 
 def kept_claims(topics: Mapping[str, int], members: Sequence[Owner]) -> dict[str, set[object]]:
-    """Return what each member had in the newest generation, as far as it still exists."""
+    """Return the partitions that each member had in the newest generation and that still exist."""
     newest = max(one.generation for one in members)
     return {
         one.name: {
@@ -84,7 +84,7 @@ def kept_claims(topics: Mapping[str, int], members: Sequence[Owner]) -> dict[str
 
 
 def most_kept(topics: Mapping[str, int], members: Sequence[Owner]) -> int:
-    """Return how many partitions can stay at most, if no two members differ by more than one."""
+    """Return how many partitions can stay at most if the shares differ by at most one partition."""
     share, more = divmod(sum(topics.values()), len(members))
     had = [len(claims) for claims in kept_claims(topics, members).values()]
     return sum(min(count, share) for count in had) + min(more, sum(n > share for n in had))

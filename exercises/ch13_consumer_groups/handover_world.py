@@ -20,13 +20,13 @@ class Row(NamedTuple):
 
 
 class Handover(Protocol):
-    """Decides what each member gets now."""
+    """Decides which partitions each member gets now."""
 
     def assign(self, members: Sequence[Row]) -> Mapping[str, Sequence[int]]: ...
 
 
 def right(rows: Sequence[Row]) -> dict[str, list[int]]:
-    """Return what each member has to get now: all it wants that no other member has."""
+    """Return the right partitions now: all that a member wants and no other member has."""
     return {
         row.member: [
             one
@@ -51,7 +51,7 @@ class HandoverWorld:
         """Each generation and partition of which two members were readers."""
 
     def rows(self) -> list[Row]:
-        """Return the rows of the next rebalance. What each member shall have comes from ours."""
+        """Return the rows of the next rebalance. Our assignor decides the final partitions."""
         wanted = sticky_assign(
             {TOPIC: self._partitions},
             {
@@ -91,7 +91,7 @@ class HandoverWorld:
         return again
 
     def settle(self, most: int = 9) -> None:
-        """Rebalance until nobody gives anything up."""
+        """Rebalance until no member gives up a partition."""
         while self.rebalance():
             most -= 1
             assert most, "it does not settle"

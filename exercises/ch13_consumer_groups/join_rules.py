@@ -1,4 +1,4 @@
-"""The right barrier of exercise 13-3, and a group that moves it."""
+"""The right barrier of exercise 13-3, and a simulated group that uses it."""
 
 from collections.abc import Sequence
 from random import Random
@@ -17,7 +17,7 @@ class Row(NamedTuple):
 
 
 class RightBarrier:
-    """Says when a rebalance goes on. It keeps the end of the wait as a number of ms."""
+    """Decides when a rebalance continues. It stores the time in ms at which the wait ends."""
 
     def __init__(self, empty: bool, initial_delay_ms: int, began_ms: int) -> None:
         self._empty = empty
@@ -79,14 +79,14 @@ class World:
         self.promised: list[str] = []
 
     def add(self, joined: bool) -> None:
-        """Let a new member be in the group."""
+        """Add a new member to the group."""
         self._numbers += 1
         name = f"m{self._numbers}"
         instance = f"i{self._numbers}" if self._static and self._random.random() < 0.4 else None
         self.rows[name] = Row(name, instance, joined, self._random.choice((5, 20, 60)) * 1_000)
 
     def step(self) -> None:
-        """Let something happen: a member joins, comes, goes, or gets an id."""
+        """Let a random event happen: a member joins, comes, goes, or gets an id."""
         waiting = [row for row in self.rows.values() if not row.joined]
         match self._random.randrange(6):
             case 0:

@@ -20,7 +20,7 @@ GROUP: Final = "lab-133"
 DELAY_MS: Final = 6_000
 """The initial delay of an empty group."""
 POLL_LIMIT_MS: Final = 20_000
-"""A member that does not poll for this time has to leave. It is the rebalance time-out too."""
+"""A member that does not poll for this time is removed. This is also the rebalance time-out."""
 PROPS: Final[Mapping[str, str]] = {
     **PATIENT_ISR,
     "group.initial.rebalance.delay.ms": str(DELAY_MS),
@@ -129,7 +129,7 @@ class Group:
         return self._comes("the next one has the other two", "member-2", "member-3")
 
     def loses_one(self) -> Step:
-        """Let a member stop polling. It has to be removed, and the others have to go on."""
+        """Let a member stop polling. It has to be removed, and the others have to continue."""
         says = "the group waits for it as long as it may, and then goes on"
         before = len(self._events(RebalanceStarted))
         self._members[1].rest()

@@ -21,7 +21,7 @@ EACH: Final = 10
 SESSION_MS: Final = 6_000
 COMMIT_MS: Final = 500
 COMMITS: Final = 20
-"""This number of commits of a member takes longer than its session."""
+"""A member needs longer than its session time-out for this number of commits."""
 
 
 def check_live(
@@ -72,7 +72,7 @@ class Group:
         self._consumers.open(name, {**self._config, "client.id": name}, list(TOPICS))
 
     def _sizes(self) -> list[int]:
-        """Return how many partitions each member has; nothing in the middle of a rebalance."""
+        """Return how many partitions each member has; an empty list during a rebalance."""
         members = self._consumers.members().values()
         if len({one.generation for one in members}) > 1:
             return []
@@ -91,7 +91,7 @@ class Group:
         )
 
     def stays(self) -> Step:
-        """Wait for commits of both members. Nobody may have lost its place meanwhile."""
+        """Wait for commits of both members. Neither may be removed from the group meanwhile."""
         says = "both stay members, and commit"
         before = self._consumers.members()
         began = {name: self._commits(name) for name in before}

@@ -94,7 +94,7 @@ class Group:
         return ours + sorted((one.partitions for one in self.unmodified), key=sorted)
 
     def _right(self) -> list[frozenset[TopicPartition]]:
-        """Return what the rule gives to them. The leader knows the ids of the unmodified ones."""
+        """Return their partitions by the rule. The leader knows the unmodified members' ids."""
         ours = self._consumers.members()
         ids = [one.member_id for one in ours.values()]
         led = list(filter(_is_led, self._consumers.listener.events()))
@@ -119,7 +119,7 @@ class Group:
         return Step(says, False, "not all members have joined", late=True)
 
     def reads_all(self) -> Step:
-        """Write to all partitions. Each record has to be read by one member alone."""
+        """Write to all partitions. Each record has to be read by exactly one member."""
         says = "each record is read by exactly one of the four"
         wanted = write_to_each(self._cluster, TOPICS, EACH)
         read: Counter[tuple[TopicPartition, int]] = Counter()

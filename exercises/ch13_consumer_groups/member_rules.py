@@ -1,4 +1,4 @@
-"""The right member of exercise 13-4: our own membership, moved by the events of the exercise."""
+"""The right member of exercise 13-4: our own membership, which the exercise's events change."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ WHATS: Final = ("heartbeat", "commit")
 
 
 class RightMember:
-    """A membership of ours. An event that is not possible now changes nothing."""
+    """Our own membership class. An event that is not possible now changes nothing."""
 
     def __init__(self) -> None:
         self._ours = Membership("lab", "lab")

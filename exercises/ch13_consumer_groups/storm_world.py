@@ -37,14 +37,14 @@ class StormWorld:
     def __init__(
         self, watches: Sequence[Watch], topics: dict[str, int], random: Random, *, strict: bool
     ) -> None:
-        """Let all members see the metadata, and join. With `strict`, a wrong answer is an error."""
+        """Let all members see the metadata and join. With `strict`, a wrong answer raises."""
         self._watches = watches
         self._random = random
         self._strict = strict
         self.topics = topics
         self.events: list[str] = []
         self.needless: list[tuple[int, int]] = []
-        """The line and the member of each time that a member joined again without need."""
+        """(line, member) of each time that a member joined again without a reason."""
         self.generation = 0
         self.leader = LEADER
         self._seen: dict[int, dict[str, int]] = {}
@@ -67,7 +67,7 @@ class StormWorld:
         return self._watches[number - 1].sees(rows)
 
     def right(self, number: int) -> tuple[str, str]:
-        """Return why a member has to join again after what it sees, and why that is so."""
+        """Return the right answer of `sees` after the last metadata, and why it is right."""
         seen = self._seen[number]
         if {*seen} != self._joined[number]:
             names = ", ".join(sorted({*seen} ^ self._joined[number]))

@@ -1,4 +1,4 @@
-"""Consumers in a simulation, whose automatic commit is exercise 14-4. They end by kill -9.
+"""Simulated consumers with the automatic commit of exercise 14-4. They end by kill -9.
 
 A program calls poll(), works on each record that it returned, and calls poll() again. Records come
 from the broker into the consumer's buffer at any time.
@@ -32,7 +32,7 @@ class _Returned(NamedTuple):
 
 
 class RightAutoCommit:
-    """The right answers. They are found in the list of all records that poll() has returned."""
+    """The right answers, computed from the list of all records that poll() has returned."""
 
     def __init__(self, interval_ms: int, most: int) -> None:
         self.interval_ms = interval_ms
@@ -45,7 +45,7 @@ class RightAutoCommit:
         """When the present interval began; None before the first poll()."""
 
     def fetched(self, partition: str, offsets: Sequence[int]) -> None:
-        """Note records that are in the buffer."""
+        """Add records to the buffer."""
         self.buffer += [(partition, offset) for offset in offsets]
 
     def rest_ms(self, now_ms: int) -> int:
@@ -53,7 +53,7 @@ class RightAutoCommit:
         return self.interval_ms - (now_ms - (now_ms if self.last_ms is None else self.last_ms))
 
     def poll(self, now_ms: int) -> Answer:
-        """Return what is committed, and the records that the program gets."""
+        """Return the offsets that are committed, and the records that the program gets."""
         over = self.rest_ms(now_ms) <= 0
         if over or self.last_ms is None:
             self.last_ms = now_ms
@@ -74,7 +74,7 @@ class RightAutoCommit:
         return found
 
     def revoked(self, partitions: Sequence[str]) -> Offsets:
-        """Return what is committed before the partitions go."""
+        """Return the offsets that are committed before the partitions are given up."""
         offsets = self.new(partitions)
         self.buffer = [one for one in self.buffer if one[0] not in partitions]
         self.returned = [one for one in self.returned if one.record[0] not in partitions]
@@ -93,7 +93,7 @@ class AutoCommitWorld:
         self._ends = {name: offset + each for name, offset in first.items()}
         self.committed: Offsets = dict(first)
         self.committed_ms: Offsets = {}
-        """When each partition was committed last."""
+        """The time of each partition's last commit."""
         self._rules: Rules | None = None
         self._read: Offsets = {}
         self._working: list[Record] = []
@@ -116,7 +116,7 @@ class AutoCommitWorld:
         self.events.append(f"{self.now_ms:>6,} ms  {text}")
 
     def step(self, *, revoke: bool = False) -> bool:
-        """Let one thing happen. Return False if the member has nothing to do any more."""
+        """Let one event happen. Return False if the member has nothing left to do."""
         assert self._rules is not None
         random = self._random
         waiting = [name for name, end in self._ends.items() if self._read[name] < end]

@@ -34,7 +34,7 @@ class _Polled(NamedTuple):
 
 
 class RightCommits:
-    """The right answers. They are found in the list of all records that poll() has returned."""
+    """The right answers, computed from the list of all records that poll() has returned."""
 
     def __init__(self, interval_ms: int) -> None:
         self.interval_ms = interval_ms
@@ -44,7 +44,7 @@ class RightCommits:
         """The offset of each partition that was stored since it was assigned."""
         self.in_flight: Offsets | None = None
         self.since_ms: int | None = None
-        """When `due` was called first, or when it last had an answer that is not empty."""
+        """The time of the first call of `due`, or of its last answer that was not empty."""
 
     def assigned(self, partitions: Sequence[str]) -> None:
         """Note new partitions."""
@@ -55,7 +55,7 @@ class RightCommits:
         self.records[partition] += [_Polled(offset, False) for offset in offsets]
 
     def done(self, partition: str, offset: int) -> None:
-        """Note the end of a record."""
+        """A worker has finished a record."""
         if partition in self.records:
             self.records[partition] = [
                 one._replace(done=one.done or one.offset == offset)
@@ -63,14 +63,14 @@ class RightCommits:
             ]
 
     def committable(self, partition: str) -> int | None:
-        """Return the offset that is right now; None without a record."""
+        """Return the right offset to commit now; None if the partition has no record yet."""
         records = self.records[partition]
         if not records:
             return None
         return next((one.offset for one in records if not one.done), records[-1].offset + 1)
 
     def beyond(self, partitions: Sequence[str]) -> Offsets:
-        """Return the offsets of the partitions that have come further since the last commit."""
+        """Return the offsets of the partitions that moved on since their last stored commit."""
         found: Offsets = {}
         for partition in partitions:
             offset = self.committable(partition) if partition in self.records else None
@@ -98,7 +98,7 @@ class RightCommits:
         return dict(found)
 
     def answered(self, stored: bool) -> None:
-        """Note the end of the commit in flight."""
+        """The commit in flight has ended."""
         assert self.in_flight is not None
         if stored:
             self.stored |= self.in_flight
@@ -132,7 +132,7 @@ class _Member:
 class CommitWorld:
     """A group that reads some partitions. Members join, leave, are expelled and are killed.
 
-    `make` makes the rules of a member. A killed member says nothing any more.
+    `make` makes the rules of a member. A killed member makes no more calls.
     """
 
     def __init__(self, rules: Sequence[Rules], random: Random, partitions: int, log: int) -> None:
@@ -145,13 +145,13 @@ class CommitWorld:
         self.read: dict[tuple[str, int], int] = {}
         """(partition, offset) → how often a member has read the record."""
         self.ended: set[tuple[str, int]] = set()
-        """The records that a worker has ended, while its member had the partition or not."""
+        """The records that a worker has finished, even if its member had lost the partition."""
         self._members: list[_Member] = []
         self._now_ms = 0
         self._joins = 0
 
     def run(self, turns: int) -> None:
-        """Let so many things happen."""
+        """Let this number of random events happen."""
         random = self._random
         self._join()
         for _ in range(turns):
@@ -175,7 +175,7 @@ class CommitWorld:
                 self._rebalance()
 
     def settle(self) -> None:
-        """Let all records be read and ended, and all be committed. No member goes any more."""
+        """Let all records be read, finished and committed. No member leaves any more."""
         for _ in range(2 * sum(map(len, self.logs.values()))):
             for member in self._members:
                 self._poll(member)
@@ -211,7 +211,7 @@ class CommitWorld:
                 member.positions[name] = self.committed.get(name, first)
 
     def _expel(self, member: _Member) -> None:
-        """Let a member be late: it loses its partitions, and joins again."""
+        """A member is too late: it loses its partitions, and joins again."""
         if member.partitions:
             member.rules.lost(list(member.partitions))
             self._drop(member)

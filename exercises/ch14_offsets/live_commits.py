@@ -1,6 +1,6 @@
-"""The live part of 14-1: the learner's class says what two consumers of a group commit.
+"""The live part of 14-1: the learner's class decides what two consumers of a group commit.
 
-Workers end records in another order than they came. A second member joins, and is killed. After
+Workers finish records in another order than they came. A second member joins, and is killed. After
 each step the group's offsets are read from the broker by an unmodified client.
 """
 
@@ -40,20 +40,20 @@ class Group:
     def __init__(self, cluster: Cluster) -> None:
         self._servers = cluster.bootstrap_servers
         self.done: Records = set()
-        """The records that have ended, as far as the present owners of the partitions know."""
+        """The finished records that the present owners of the partitions know of."""
         self.ever_done: Records = set()
         self.now_ms = 0
 
     def finish(self, member: Reader, records: Iterable[tuple[int, int]]) -> None:
-        """Let a member's workers end these records, in this order."""
+        """Let a member's workers finish these records, in this order."""
         chosen = list(records)
         member.finish([(TOPIC, partition, offset) for partition, offset in chosen])
         self.done.update(chosen)
         self.ever_done.update(chosen)
 
     def taken(self, offsets: Mapping[int, int]) -> Records:
-        """Note that the partitions have other owners, which begin at these offsets. Return the
-        records that come again.
+        """The partitions now have other owners, which begin at these offsets. Return the
+        records that are read again.
         """
         self.done = {(n, offset) for n, at in offsets.items() for offset in range(at)}
         return {(n, offset) for n, at in offsets.items() for offset in range(at, EACH)}
@@ -65,14 +65,14 @@ class Group:
         member.commit(self.now_ms)
 
     def expected(self) -> Offsets:
-        """Return the right offset of each partition: that of its first record without an end."""
+        """Return the right offset of each partition: that of its first unfinished record."""
         return {
             partition: next(n for n in range(EACH + 1) if (partition, n) not in self.done)
             for partition in range(PARTITIONS)
         }
 
     def committed(self) -> Offsets:
-        """Return the group's offsets, as the broker has them; 0 for a partition without one."""
+        """Return the group's offsets that the broker has stored; 0 for a partition without one."""
         with closing(KafkaConsumer(bootstrap_servers=self._servers, group_id=GROUP)) as asking:
             return {n: asking.committed(TopicPartition(TOPIC, n)) or 0 for n in range(PARTITIONS)}
 
@@ -162,7 +162,7 @@ def _out_of_order(group: Group, first: Reader, say: Callable[[str], None]) -> St
 def _rebalance(
     group: Group, first: Reader, second: Reader, say: Callable[[str], None]
 ) -> Iterator[Step]:
-    """Let a second member join, when records have ended since the last commit."""
+    """Let a second member join, after records were finished since the last commit."""
     say("workers end more records, and before the next commit a second member joins")
     for partition in range(PARTITIONS):
         group.finish(first, [(partition, 13), (partition, 5 + partition)])
@@ -187,7 +187,7 @@ def _rebalance(
 def _kill(
     group: Group, first: Reader, second: Reader, say: Callable[[str], None]
 ) -> Iterator[Step]:
-    """Let the second member end some records with a commit and some without, and kill it."""
+    """Let the second member finish some records before a commit and some after it. Then kill it."""
     say("the second member commits, works on, and ends by kill -9")
     theirs = sorted(_partitions(second.state()))
     for partition in theirs:

@@ -27,10 +27,10 @@ from .reset_rules import EARLIEST, LATEST, NONE, POLICIES
 TOPIC: Final = "lab-142"
 GROUP: Final = "lab-142-readers"
 PLAIN, GONE, COMMITTED, CUT = range(4)
-"""The partitions: without a commit, with one that is gone, with one, and one that is truncated."""
+"""The partitions: no commit, a commit whose record is deleted, a valid commit, a truncated log."""
 COMMITS: Final = {GONE: 2, COMMITTED: 12, CUT: 6}
 START, END = 5, 20
-"""The first offset of each log, and the offset behind the last record."""
+"""The first offset of each log, and the last record's offset plus 1."""
 UNSAFE: Final = 5
 """The records that only the leader has when it is killed."""
 BEGIN_MS: Final = 1_700_000_000_000
@@ -125,7 +125,7 @@ def _found(state: State, partition: int) -> list[Found]:
 def _read(
     says: str, one: Reader, partition: int, expected: Sequence[Found], name: str
 ) -> Step | None:
-    """Wait until a consumer has read as many records as expected, and compare them. None: they are
+    """Wait until a consumer has read the expected number of records. Compare them. None: they are
     the same.
     """
     late = f"{says}: {name} has not read {len(expected)} records"
@@ -153,7 +153,7 @@ def _fails(one: Reader, partition: int, error: str) -> None:
 
 
 def _positions(one: Reader, partition: int) -> int:
-    """Return how often a partition of the consumer got a position."""
+    """Return how many times a partition of the consumer got a position."""
     return sum(
         isinstance(event, FetchStateChanged)
         and event.partition == partition

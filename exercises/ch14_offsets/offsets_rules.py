@@ -1,6 +1,6 @@
 """The right answers of exercise 14-3, and a log of `__consumer_offsets` that groups write.
 
-What compaction keeps is decided by the broker's own offset map and filter, on keys as the
+The broker's own offset map and filter decide what compaction keeps, on keys as the
 coordinator writes them. What expires follows KIP-211: tests/unit/exercises compares it with the
 coordinator.
 """
@@ -28,16 +28,16 @@ Key = tuple[str, str] | tuple[str, str, str, int]
 Row = tuple[int, Key, bool]
 """A record: (offset, key, whether it has a value). Without a value it is a tombstone."""
 Commit = tuple[str, int, int, int | None]
-"""(topic, partition, when it was committed, when it expires by the client's own wish or None)."""
+"""(topic, partition, time of the commit, expiry time that the client has set or None)."""
 
 
 class Group(NamedTuple):
-    """A group, as the coordinator has it."""
+    """A group, as the coordinator stores it."""
 
     name: str
     state: str
     since_ms: int
-    """When the group came into its state."""
+    """The time at which the group came into its state."""
     protocol: str | None
     """"consumer"; another type, such as that of Kafka Connect; or None: it never had a member."""
     topics: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class RightTable:
         self._map = OffsetMap(_SLOTS * SLOT_BYTES)
 
     def note(self, records: Sequence[Row]) -> None:
-        """Note the records of the dirty part."""
+        """Store the last offset of each key in the dirty part."""
         rows = _rows(records)
         assert self._map.put(rows.digests, rows.offset, _SLOTS // 2) == len(records)
 

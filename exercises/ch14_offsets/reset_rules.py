@@ -32,7 +32,7 @@ class Rules(Protocol):
 
 
 class RightReset:
-    """The right answers. The last answer for each partition says what it waits for."""
+    """The right answers. The last answer of each partition says what the partition waits for."""
 
     def __init__(self, policy: str) -> None:
         self.policy = policy
@@ -43,28 +43,28 @@ class RightReset:
         return answer
 
     def by_policy(self) -> Answer:
-        """Return what auto.offset.reset says."""
+        """Return the answer that follows from auto.offset.reset."""
         return FAIL if self.policy == NONE else ("look", self.policy)
 
     def begin(self, partition: str, committed: int | None) -> Answer:
-        """Return the begin of a partition."""
+        """Return where the consumer begins to read a partition."""
         answer: Answer = self.by_policy() if committed is None else ("go", committed)
         return self._note(partition, answer)
 
     def asked(self, partition: str, place: Place) -> Answer:
-        """Return what follows from the program's wish."""
+        """Return the answer after the program asks for a place."""
         return self._note(partition, ("look", place))
 
     def sought(self, partition: str, offset: int) -> None:
-        """Note a seek of the program."""
+        """The program has called seek()."""
         self._note(partition, ("go", offset))
 
     def out_of_range(self, partition: str, offset: int) -> Answer:
-        """Return what follows from an offset that the log does not have."""
+        """Return the answer for an offset that the log does not have."""
         return self._note(partition, self.by_policy())
 
     def truncated(self, partition: str, offset: int, end: int | None) -> Answer:
-        """Return what follows from the leader's answer about an epoch."""
+        """Return the answer after the leader has said where its log differs."""
         answer: Answer
         if end is not None and end >= offset:
             answer = ("go", offset)
@@ -75,7 +75,7 @@ class RightReset:
         return self._note(partition, answer)
 
     def found(self, partition: str, place: Place, offset: int | None) -> Answer:
-        """Return what follows from the leader's answer about a place."""
+        """Return the answer after the leader has found the offset of a place."""
         if self.last.get(partition) != ("look", place):
             return None
         return self._note(partition, ("look", LATEST) if offset is None else ("go", offset))
@@ -93,7 +93,7 @@ class _Lookup(NamedTuple):
 class ResetWorld:
     """A consumer and the logs that it reads. Logs get records, lose old ones, and are truncated.
 
-    The leaders' answers about places come late, and some are for a question of long ago.
+    The leaders' answers about places come late. Some answer an old question.
     """
 
     def __init__(self, rules: Rules, random: Random, partitions: int) -> None:
@@ -108,7 +108,7 @@ class ResetWorld:
         self._lookups: list[_Lookup] = []
 
     def run(self, turns: int) -> None:
-        """Let so many things happen."""
+        """Let this number of random events happen."""
         random = self._random
         for _ in range(turns):
             name = random.choice(self._names)

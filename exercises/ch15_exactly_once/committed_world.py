@@ -104,7 +104,7 @@ class CommittedWorld:
         ]
 
     def read(self, start: int, end: int, *, committed: bool = True) -> list[int]:
-        """Return the offsets of the records that a consumer gets from a fetch of these offsets."""
+        """Return the offsets of the records that a consumer gets from a fetch of this range."""
         data = self.log.read(start, MOST_BYTES, max_offset=end)
         aborted = [
             AbortedTransaction(producer_id=producer, first_offset=first)

@@ -16,7 +16,7 @@ class Coordinates(Protocol):
     """The code of a coordinator, for one producer."""
 
     def init(self) -> object:
-        """Begin a new life of the producer: return its epoch, and markers of the old one."""
+        """The producer starts: return its new epoch, and the markers of its old transaction."""
         ...
 
     def add(self, epoch: int, partition: int) -> object:
@@ -28,7 +28,7 @@ class Coordinates(Protocol):
         ...
 
     def expire(self) -> object:
-        """Abort the transaction, because it takes too long: return its markers."""
+        """Abort the transaction because its time-out is over. Return its markers."""
         ...
 
 
@@ -60,7 +60,7 @@ class Partition:
 
 
 class ProducerLife:
-    """A producer, as it sees itself."""
+    """The state of a producer, from the producer's view."""
 
     def __init__(self) -> None:
         self.epoch = 0
@@ -77,11 +77,11 @@ class HangingWorld:
         self.lives = {producer: ProducerLife() for producer in PRODUCERS}
         self.partitions = {number: Partition() for number in PARTITIONS}
         self.ongoing: dict[int, set[int]] = {producer: set() for producer in PRODUCERS}
-        """The partitions of each transaction that a coordinator has to end one day."""
+        """The partitions of each transaction that a coordinator still has to end."""
         self.on_the_way: dict[int, list[tuple[int, int]]] = {one: [] for one in PRODUCERS}
         """The batches of each producer that have not arrived: (partition, epoch)."""
         self.fenced: list[int] = []
-        """The producers that a coordinator refused, though nobody had replaced or expired them."""
+        """The producers that a coordinator refused, although they were not replaced or expired."""
         self.events: list[Event] = []
         self._expired: set[int] = set()
         for producer in PRODUCERS:
@@ -115,7 +115,7 @@ class HangingWorld:
                 self.expire(producer)
 
     def start(self, producer: int) -> None:
-        """Start a producer, or start it again. Its batches on their way stay there."""
+        """Start a producer, or start it again. Its batches in flight may still arrive."""
         match self.codes[producer].init():
             case (int(epoch), list() | tuple() as markers) if not isinstance(epoch, bool):
                 pass
@@ -145,7 +145,7 @@ class HangingWorld:
         self._note(f"producer {producer} sends a batch to partition {partition}")
 
     def arrive(self, producer: int) -> None:
-        """Let the producer's oldest batch on its way arrive."""
+        """Let the producer's oldest batch in flight arrive."""
         number, epoch = self.on_the_way[producer].pop(0)
         partition = self.partitions[number]
         if epoch < partition.epochs.get(producer, epoch):
@@ -159,7 +159,7 @@ class HangingWorld:
         self.events.append(Event(text, (number, offset)))
 
     def commit(self, producer: int) -> None:
-        """Let a producer commit, unless it has sent nothing or a batch is on its way."""
+        """Let a producer commit, unless it has sent nothing or a batch is in flight."""
         life = self.lives[producer]
         if not life.sent or self.on_the_way[producer]:
             return
@@ -182,7 +182,7 @@ class HangingWorld:
     # What there is to see.
 
     def hanging(self) -> list[tuple[int, int, int]]:
-        """Return (partition, producer, first offset) of each transaction that nobody will end."""
+        """Return (partition, producer, first offset) of each transaction without a future end."""
         return [
             (number, producer, first)
             for number, partition in self.partitions.items()

@@ -1,5 +1,5 @@
-"""The live part of 15-2: the learner's class says in broker 2, which leads, what readers of
-committed records may see. Two transactional producers write in turns, and each aborts once.
+"""The live part of 15-2: the learner's class decides in broker 2, which leads, what readers of
+committed records get. Two transactional producers write in turns, and each aborts once.
 """
 
 import socket

@@ -1,6 +1,6 @@
 """The live part of 15-1: the learner's check decides in broker 2, which leads.
 
-An idempotent producer loses the acknowledgements of five batches: a follower stands still until the
+An idempotent producer loses the acknowledgements of five batches: a follower is paused until the
 client's connections have ended. Then batches of other producers come in requests made by hand.
 """
 

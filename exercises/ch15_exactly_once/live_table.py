@@ -1,6 +1,6 @@
 """The live part of 15-3: the learner's table decides in the transaction coordinators of all three
-brokers. Real producers commit, abort, and are replaced. Then requests made by hand come again, or
-too late.
+brokers. Real producers commit, abort, and are replaced. Then hand-made requests are repeated, or
+come too late.
 """
 
 import socket

@@ -47,7 +47,7 @@ def read_values(
 
 
 def doubled(values: Sequence[str]) -> list[str]:
-    """Return the values that are there more than once, sorted."""
+    """Return the values that occur more than once, sorted."""
     return sorted({one for one in values if values.count(one) > 1})
 
 

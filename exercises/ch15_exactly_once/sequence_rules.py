@@ -39,7 +39,7 @@ class Producer:
 
     @property
     def batches(self) -> list[tuple[int, int, int]]:
-        """Return (first number, last number, offset) of each batch that is remembered."""
+        """Return (first number, last number, offset) of each batch that the broker remembers."""
         known = () if self.entry is None else self.entry.batches
         return [(one.first_sequence, one.last_sequence, one.first_offset) for one in known]
 
@@ -61,7 +61,7 @@ class Producer:
         return offset
 
     def fence(self, epoch: int) -> None:
-        """Note a marker with a newer epoch."""
+        """Process a marker with a newer epoch."""
         self._entry().update_epoch(epoch)
 
     def _entry(self) -> ProducerStateEntry:

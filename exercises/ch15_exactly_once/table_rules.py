@@ -20,7 +20,7 @@ CHANGES: Final[Mapping[str, Mapping[TransactionState, TransactionState]]] = {
     "written": {S.PREPARE_COMMIT: S.COMPLETE_COMMIT, S.PREPARE_ABORT: S.COMPLETE_ABORT},
     "unused": dict.fromkeys(NOTHING_OPEN, S.DEAD),
 }
-"""The events that are no requests, and what they change."""
+"""The events that are not requests, with the change that each makes."""
 EVENTS: Final = (*REQUESTS, *CHANGES)
 
 

@@ -1,5 +1,5 @@
-"""A topic of a real broker that gets more partitions, and the files that a job has written, for
-exercise 16-17s.
+"""For exercise 16-17s: a topic of a real broker that gets more partitions, and the files that a job
+has written.
 """
 
 from collections.abc import Iterable
@@ -78,7 +78,7 @@ class File(NamedTuple):
 
     @property
     def without_gap(self) -> bool:
-        """Whether the records are one piece of one partition: one task has read them."""
+        """Whether the records are consecutive and of one partition: then one task has read them."""
         first, last = self.places[0], self.places[-1]
         return first[0] == last[0] and last[1] - first[1] + 1 == len(self.places)
 

@@ -14,7 +14,7 @@ SCHEMAS: Final = {
 TEAMS: Final[dict[str, str]] = {"cart": "blue", "pay": "red"}
 TABLES: Final[Tables] = {"teams": ("service string, team string", list(TEAMS.items()))}
 SPAN_S: Final = 600
-"""A deployment is under suspicion for this many seconds."""
+"""A deployment is a suspect for this many seconds."""
 END_S: Final = 100_000
 
 
@@ -88,7 +88,7 @@ class RightBlame:
         ]
 
     def rows(self) -> list[Row]:
-        """Return all rows, except those of the requests that are still waited for."""
+        """Return all rows, except those of requests that may still get more suspects."""
         found: list[Row] = []
         for request in self.failed:
             team = TEAMS.get(request.service)

@@ -50,7 +50,7 @@ class Range(NamedTuple):
     partition: int
     first: int
     next: int
-    """The first offset behind the range."""
+    """The offset after the last one of the range."""
 
 
 class ViewsTopic:
@@ -108,7 +108,7 @@ class ViewsTopic:
         return found
 
     def report(self, ranges: Iterable[Range]) -> Counter[str]:
-        """Return the views of each page in these ranges that are of the day."""
+        """Return how many views of the day each page has in these ranges."""
         return Counter(
             view.page
             for partition, first, end in ranges

@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 
 class Settings(NamedTuple):
-    """The four numbers with which an ErrorAlarm is made."""
+    """The four arguments of an ErrorAlarm."""
 
     learn: int
     least: int
@@ -151,11 +151,11 @@ class RightAlarm:
         return next((one.minute for one in reversed(self.judged) if one.kind == Kind.HOT), None)
 
     def of(self, minute: object) -> Judged | None:
-        """Return what was judged about a minute, or None if it was not judged."""
+        """Return the judgement of a minute, or None if the minute was not judged."""
         return next((one for one in self.judged if one.minute == minute), None)
 
     def compared(self, one: Judged) -> str:
-        """Return a text that compares the two products by which a minute is hot or calm."""
+        """Return a text that compares the two products. They decide whether a minute is hot."""
         base_failed, base_lines = one.baseline
         times = self.settings.times
         left, right = one.failed * base_lines, times * (base_failed + 1) * one.lines

@@ -22,7 +22,7 @@ def run_and_kill(run: Callable[[], None], killer: Killer, learner: SparkLearner)
     """Run a job while the killer waits for its moment. Return why the job failed by itself; empty
     if it did not.
 
-    A quick job may end just before the kill. Then its process is killed afterwards, and would be
+    A quick job may end just before the kill. Then the kill hits an idle process, which would be
     missing in the next run. So the learner is closed, and the next run gets another process.
     """
     failed = ""

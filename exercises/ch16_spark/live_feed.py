@@ -1,5 +1,5 @@
-"""The live part of 16-15s: the learner's job brings counts from a topic of a real cluster into
-another one, and its driver is killed once in the middle of its work. A reader keeps the last value
+"""The live part of 16-15s: the learner's job reads a topic of a real cluster, writes counts to
+another topic, and its driver is killed once during its work. A reader keeps the last value
 of each key, as a dashboard does.
 """
 

@@ -4,7 +4,7 @@ learner's report on them.
 First, members of a group join and leave. Then a follower is paused or cut off, and at the end the
 leader is killed. The right answers are computed from the recorded events, so they are exact.
 
-The group's members and the producer are kafka-python, because an incident has clients of others.
+The group's members and the producer use kafka-python, so the incident's clients are not ours.
 """
 
 import tempfile
@@ -126,7 +126,7 @@ class Recordings:
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Make the incident, and compare the learner's report with the events. Raises ClusterError."""
+    """Make the incident, and compare the learner's report with its events. Raises ClusterError."""
     if file is None:
         return  # no shipped code does the same
     seed = new_seed()
@@ -170,7 +170,7 @@ def finished(recordings: Recordings) -> list[Envelope]:
 
 
 def act(cluster: Cluster, recordings: Recordings, made: Plan, say: Callable[[str], None]) -> None:
-    """Pause or cut off the follower, then kill the leader. Each time wait for the whole ISR."""
+    """Pause or cut off the follower, then kill the leader. Each time wait for a complete ISR."""
     if made.paused:
         say(f"broker {made.victim} is paused")
         cluster.pause(made.victim)

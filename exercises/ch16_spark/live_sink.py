@@ -1,4 +1,4 @@
-"""The live part of 16-4s: a stream brings records from a real cluster into the learner's sink. The
+"""The live part of 16-4s: a stream writes records from a real cluster into the learner's sink. The
 stream's driver is killed three times in the middle of its work.
 """
 
@@ -70,7 +70,7 @@ def check_live(
 
 
 def each_once(found: Rows, records: int) -> Iterator[Step]:
-    """Check that the rows have the place of each record of a topic once."""
+    """Check that the rows have each record's place (partition, offset) exactly once."""
     places = Counter(
         zip(found.column("partition"), found.column("offset"), strict=True) if found.columns else ()
     )
@@ -82,7 +82,7 @@ def each_once(found: Rows, records: int) -> Iterator[Step]:
 
 class Killer:
     """Kills the learner's driver once: when a micro-batch has written rows, but Spark has not noted
-    yet that the batch is done. So Spark runs this batch again.
+    that the batch is done. So Spark runs this batch again.
     """
 
     def __init__(self, learner: SparkLearner, out: Path) -> None:

@@ -201,7 +201,7 @@ def blame(random: Random) -> Scene:
 
 def late_errors(random: Random) -> Scene:
     """Make the lines of 16-13s. They are at most one minute late, because a partition that is read
-    ahead of the others takes some of the 2 minutes.
+    ahead of the others uses up some of the watermark's 2 minutes.
     """
     *lines, end = quiet_shop(random, ERROR_LINES, (0, 0, 0, 1), latest_s=60)
     right = RightErrors()

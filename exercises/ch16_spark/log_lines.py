@@ -137,7 +137,7 @@ def spoilt(line: Line, name: str, text: str, why: str) -> Line:
 
 
 def cut(line: Line, fields: int) -> Line:
-    """Return a bad line: only the first `fields` fields of the line."""
+    """Return a bad line that has only the first `fields` fields of the line."""
     return Line(line.fields[:fields], ("bad", NAMES[fields]), "the line ends before it")
 
 

@@ -43,7 +43,7 @@ class Topic:
         }
 
     def _make(self, admin: Admin) -> None:
-        """Make the topic. A broker refuses that until a topic of this name is gone: try again.
+        """Make the topic. Try again while the broker still has an old topic of this name.
 
         Raises ClusterError.
         """

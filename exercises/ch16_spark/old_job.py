@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 def follow(spark: SparkSession, source: str, options: Mapping[str, str], folder: str) -> None:
-    """Bring the topics' new records into `folder`, without duplicates, and end."""
+    """Write the topics' new records into `folder`, without duplicates, then return."""
     records = spark.readStream.format(source).options(**options).load()
 
     def write(rows: DataFrame, number: int) -> None:

@@ -12,7 +12,7 @@ from kafka_edu.clients.blocking import Admin
 from .behind import GrowingTopic, value_of
 
 TRIAL: Final = "clicks-trial"
-"""A topic that the query read too. It had no record, and is deleted."""
+"""Another topic that the query read. It had no records, and is deleted."""
 TRIAL_ID: Final = "4b7f0a52-6c1e-4d0e-9d0b-1f2b8a6c3e11"
 OPERATOR: Final = {
     "operatorInfo": {"operatorId": 0, "operatorName": "dedupe"},
@@ -26,7 +26,7 @@ class OldQuery:
 
     def __init__(self, topic: GrowingTopic, folder: Path, source: str, first: int = 0) -> None:
         """`first` is the number of the first micro-batch whose files are still there: Spark deletes
-        those of the oldest ones.
+        the files of the oldest ones.
         """
         self._topic = topic
         self._folder = folder
@@ -44,8 +44,8 @@ class OldQuery:
         (folder / "checkpoint" / "commits").mkdir()
 
     def batch(self, *, writes: float = 1.0, noted: bool = True) -> None:
-        """Plan a micro-batch with all new records, and write this part of its rows. Note in the
-        checkpoint that it is done if that is so.
+        """Plan a micro-batch with all new records, write a part of its rows. With `noted`, record
+        in the checkpoint that the micro-batch is done.
         """
         begins, self._begins = self._begins, list(self._topic.ends)
         offsets: dict[str, dict[str, int | str]] = {

@@ -64,7 +64,7 @@ def value_of(begin_s: int, page: str, views: int) -> Mapping[str, object]:
 
 
 def fields_of(value: object) -> object:
-    """Return the fields of a JSON value; or the value itself if it is no JSON."""
+    """Return the fields of a JSON value, or the value itself if it is not JSON."""
     try:
         return json.loads(value) if isinstance(value, str | bytes) else value
     except ValueError:

@@ -9,7 +9,7 @@ from ..runner.spark_learner import Row
 
 RECORDS: Final = "client string, url string, agent string, status int"
 FAMILIES: Final = ("bot", "firefox", "edg", "chrome", "safari")
-"""The words that are looked for in an agent. The first one that is found counts."""
+"""The words to search for in an agent. The first word that occurs counts."""
 
 
 class Request(NamedTuple):
@@ -26,7 +26,7 @@ class Request(NamedTuple):
 
 
 def masked(client: str | None) -> str | None:
-    """Return an address of four numbers with 0 in place of the last; others are "hidden"."""
+    """Return an IPv4 address with its last number replaced by 0; "hidden" for others."""
     if client is None:
         return None
     found = re.fullmatch(r"([0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})\.[0-9]{1,3}", client)
@@ -34,7 +34,7 @@ def masked(client: str | None) -> str | None:
 
 
 def page(url: str | None) -> str | None:
-    """Return the path of a URL, without its query, doubled slashes and the slash at its end."""
+    """Return the path of a URL without its query, double slashes and final slash."""
     if url is None:
         return None
     path = re.sub("/+", "/", url.partition("?")[0])
@@ -42,7 +42,7 @@ def page(url: str | None) -> str | None:
 
 
 def family(agent: str | None) -> str:
-    """Return the first word of FAMILIES that is in an agent, in capitals or not; else "other"."""
+    """Return the first word of FAMILIES that occurs in an agent, in any case; else "other"."""
     small = (agent or "").lower()
     return next((word for word in FAMILIES if word in small), "other")
 

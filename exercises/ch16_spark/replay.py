@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 PARTITIONS: Final = 2
 MAX_BATCHES: Final = 6
-"""If a driver plans more batches than this for the few rows, it would never come to an end."""
+"""The limit of planned batches. A driver that plans more for the few rows would never end."""
 
 Step = tuple[object, ...]
 
@@ -39,7 +39,7 @@ class Code(Protocol):
 
 
 class Refused(Exception):
-    """The learner's code returned something that README.md does not allow. The text says what."""
+    """The learner's code returned a value that README.md does not allow. The text says which."""
 
 
 class Zombie(NamedTuple):
@@ -59,7 +59,7 @@ class Transaction(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """After how many steps the driver is killed, and after how many the zombie goes on."""
+    """After how many steps the driver is killed, and after how many the zombie continues."""
 
     kill_after: int
     zombie_after: int | None
@@ -174,7 +174,7 @@ class World:
                     del self._open[tid]
 
     def _did(self, name: str, what: str) -> None:
-        """Note a step. Then kill the driver or let the zombie go on, if the plan says so."""
+        """Count a step. Then kill the driver or let the zombie continue, if the plan says so."""
         self.trace.append(f"  {name:<7} {what}")
         self._steps += 1
         self._since_start += 1

@@ -6,7 +6,7 @@ COLUMNS: Final = 56
 
 
 class Session(NamedTuple):
-    """Lines of one client, without a pause between them that is longer than the gap."""
+    """Lines of one client. No pause between two of them is longer than the gap."""
 
     first_s: int
     last_s: int

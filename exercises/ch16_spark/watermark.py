@@ -18,7 +18,7 @@ class Fate(NamedTuple):
 
 
 class RightCounts:
-    """Counts by the rules of the exercise. It also keeps what is needed to explain the counts."""
+    """Counts by the rules of the exercise. It also keeps the facts that explain the counts."""
 
     def __init__(self, window_s: int, delay_s: int) -> None:
         self.window_s = window_s
@@ -35,7 +35,7 @@ class RightCounts:
         self.batches = 0
 
     def batch(self, times_s: Sequence[int]) -> tuple[int, list[Window]]:
-        """Count one batch. Return how many lines it drops, and the windows that it closes."""
+        """Count one batch. Return how many of its lines are dropped, and the windows that close."""
         self.batches += 1
         self.watermark_of_batch_s = self.watermark_s
         self.fates = []

@@ -1,7 +1,7 @@
 """Hostile submissions: they try to get points without work, or to do harm.
 
 `python -m exercises.grading.attacks docs/grading.md` writes the table of them into docs/grading.md.
-Each source is put before a learner's file that answers wrongly. In the sources, COURSE stands for
+Each source is added before a learner's file that answers wrongly. In the sources, COURSE stands for
 the folder of the course, OTHER for the path of another submission, and PORT for a port of this
 machine.
 """
@@ -300,7 +300,7 @@ def table(attacks: Sequence[Attack] = ATTACKS, what: str = "attack") -> str:
 
 
 def write_table(page: Path, attacks: Sequence[Attack] = ATTACKS, what: str = "attack") -> None:
-    """Replace the table in the page by the present one."""
+    """Replace the table in the page by a table of the present attacks."""
     text = page.read_text(encoding="utf-8")
     old = rf"\| {what} \| wants \|.*\n(?:\|.*\n)*"
     new = re.sub(old, lambda _: table(attacks, what), text)

@@ -49,14 +49,14 @@ class Result(StrEnum):
     FAILED = "failed"
     MISSING = "missing"
     NOT_GRADED = "not graded"
-    """The reference solution failed at that moment too, or the student's own numbers are unknown.
+    """Not judged: the reference solution failed too, or the student's numbers are unknown.
 
     This result says nothing about the student's work.
     """
 
 
 class Kind(StrEnum):
-    """How the learner's process is kept away from the grader and from other submissions."""
+    """How the learner's process is isolated from the grader and from other submissions."""
 
     NAMESPACES = NAMESPACES
     SPARK = SPARK
@@ -128,7 +128,7 @@ def jail_of(number: int, kind: Kind) -> Jail | None:
 
 
 def why_no_jail(kind: Kind) -> str:
-    """Return why this system has no jail of that kind; empty if it has one."""
+    """Return the reason why this system has no jail of that kind; empty if it has one."""
     if kind is Kind.TRUSTED:
         return ""
     if not sys.platform.startswith("linux"):
@@ -196,7 +196,7 @@ class Grader:
     def _reference(self) -> Run:
         """Return a run of the reference solution, which must get all points. Raises RefusedError.
 
-        What it needs sets the limits of all submissions.
+        The time that it needs sets the limits of all submissions.
         """
         if not self.exercise.solution.is_file():
             raise RefusedError(

@@ -25,7 +25,7 @@ def one_line(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Return a text as one cell of a CSV file that no spreadsheet takes for a formula."""
+    """Return a text as a cell of a CSV file. No spreadsheet interprets the cell as a formula."""
     line = one_line(text)[:REASON_CHARACTERS]
     return f"'{line}" if line.startswith(("=", "+", "-", "@")) else line
 

@@ -87,8 +87,7 @@ def login(name: str) -> str:
 def _put(work: Path, index: int, content: bytes, exercise: Exercise) -> None:
     """Write one submission. The index determines how its file is named.
 
-    The ways of naming are those of plain files, folders, Moodle, Canvas, Blackboard and zip files,
-    in turn.
+    The names take turns: plain files, folders, Moodle, Canvas, Blackboard and zip files.
     """
     name, file = NAMES[index], exercise.file
     first, _, last = name.partition(" ")

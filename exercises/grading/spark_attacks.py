@@ -18,7 +18,7 @@ def build(spark, records):
     return records.select("offset").limit(1)
 """
 NOTHING_WON: Final = r"1 row\b"
-"""The reason of an attack that changes nothing: the job's wrong answer counts."""
+"""The expected reason for an attack without effect: the job's wrong answer counts."""
 
 SPARK_ATTACKS: Final = (
     Attack(

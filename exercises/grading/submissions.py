@@ -66,7 +66,7 @@ class Submission(NamedTuple):
 
     student: str
     path: str
-    """The path where the work was found, as it is shown to the teacher."""
+    """The path of the submission, as the teacher sees it."""
     content: bytes | None
     """The content of the learner's file; None if there is no such file."""
     problem: str = ""
@@ -74,10 +74,10 @@ class Submission(NamedTuple):
     material: int = 0
     """The seed from which this student's own numbers were made; 0 if unknown."""
     ids: tuple[str, ...] = ()
-    """The ids that the learning system has for this student. The roster may have other ids."""
+    """The ids of this student in the learning system. The roster may have other ids."""
     attempt: str = ""
     note: str = ""
-    """A doubt about who handed this in, for example: name and id belong to two students."""
+    """A doubt about the student, for example: name and id belong to two students."""
 
 
 class _Source(NamedTuple):
@@ -194,7 +194,7 @@ def _file_or_entries(file: Path, name: str) -> Iterator[tuple[str, _Source]]:
 
 
 def _entries(file: Path, prefix: str, limit: int) -> Iterator[tuple[str, _Source]]:
-    """Yield the files in a zip file. If the file is no zip file, yield nothing."""
+    """Yield the files in a zip file. If the file is not a zip file, yield nothing."""
     try:
         with zipfile.ZipFile(io.BytesIO(_read(file, limit))) as archive:
             names = [one.filename for one in archive.infolist()[:MAX_ZIP_ENTRIES]]
@@ -300,7 +300,7 @@ class Student(NamedTuple):
     cells: frozenset[str]
     """The cells of the row, without case, blanks and punctuation, so that names can be compared."""
     names: frozenset[str]
-    """All names under which a submission of this student may come, in the same form as the
+    """All names that a submission of this student may have, in the same form as the
     cells.
     """
     material: int

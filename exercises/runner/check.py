@@ -59,7 +59,7 @@ class Verdict(NamedTuple):
     has_live: bool = True
     """Whether the exercise also has a live part or a cluster that must pass."""
     limits: Limits = LIMITS
-    """The limits for other files, computed from this check if it was of the reference solution."""
+    """The limits for other files, if this was a check of the reference solution."""
 
     @property
     def public_passed(self) -> bool:
@@ -80,7 +80,7 @@ class Verdict(NamedTuple):
 
     @property
     def answered_wrongly(self) -> bool:
-        """Whether a wrong answer was given. In this case the learner has seen the right one."""
+        """Whether the learner gave a wrong answer. Then the learner has seen the right answer."""
         return any(outcome.expected for outcome in self.public)
 
     def write(self, path: Path) -> None:
@@ -100,7 +100,7 @@ class Verdict(NamedTuple):
 def cannot_load(
     exercise: Exercise, file: Path, jail: Jail | None = None, limits: Limits = LIMITS
 ) -> str:
-    """Return why the file cannot be loaded, with the line and a caret; empty if it can be.
+    """Return why the file cannot be loaded, with the line and a caret; empty if loading works.
 
     Raises JailError, and TooSlowError if loading exceeds its limits.
     """

@@ -1,6 +1,6 @@
 """Judge the live part of an exercise, also on a machine that is busy.
 
-A live part waits for events, and gives up after some time, its patience. A step is `late` if it
+A live part waits for events, and gives up after some time (its patience). A step is `late` if it
 fails because something did not come in time. A late step does not fail the learner at once. The
 live part first runs again with the reference solution. (In a copy of the course without solutions,
 it runs with the course's own code.) If this run fails too, the learner cannot be judged now.

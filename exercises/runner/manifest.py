@@ -41,7 +41,7 @@ class Exercise(NamedTuple):
     wrong: Path
     """The file with the wrong answers (`exercises.wrong_answers`). It may be missing."""
     points: Mapping[str, float]
-    """The points of each test whose points are not 1, by the name of the test."""
+    """Name of a test → its points. Tests that are missing here have 1 point."""
     orders: str = ""
     """The module that tries every order of events in a small world; empty if there is none."""
     engine: str = PYTHON
@@ -91,7 +91,7 @@ def _as_it_is_here(text: str) -> str:
 
 
 def _from_home(path: Path) -> str:
-    """Return the path as one types it, with ~ for the home folder."""
+    """Return the path as a user types it, with ~ for the home folder."""
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 

@@ -1,4 +1,4 @@
-"""The error of a check when the learner's code returned another answer than expected."""
+"""The error for a check in which the learner's code returned a wrong answer."""
 
 
 class Words(str):
@@ -11,7 +11,7 @@ class Words(str):
 
 
 class Mismatch(AssertionError):
-    """The learner's code returned a wrong answer. The lab shows each part of the message in a
+    """The learner's code returned a wrong answer. The lab shows each part of the message on a
     line.
     """
 

@@ -16,7 +16,7 @@ from typing import Final
 
 HOST: Final = "127.0.0.1"
 MOST_CONNECTIONS: Final = 200
-"""The most connections at once. More than these are closed at once."""
+"""The maximum number of connections. Connections above this number are closed immediately."""
 _CHUNK: Final = 65536
 _CLONE_NEWNET: Final = 0x40000000
 

@@ -24,7 +24,7 @@ class Record(NamedTuple):
     hints: int = 0
     """The number of hints that were shown."""
     passed: str = ""
-    """The time of the first whole check that passed. A later failed check does not change it."""
+    """The time of the first complete check that passed. A later failed check does not change it."""
     seed: int = 0
     """The seed from which this learner's own files were made; 0 if there are none."""
     gave_up: str = ""

@@ -4,7 +4,7 @@ It gives the tests the learner's code as the fixture `learner`, and writes the r
 
 Environment: KAFKA_EDU_LEARNER_FILE, KAFKA_EDU_LEARNER_WANTED, KAFKA_EDU_LEARNER_ENGINE (`python`,
 or `spark` for a `SparkLearner`), KAFKA_EDU_LEARNER_SEED, KAFKA_EDU_LEARNER_MATERIAL (the seed of
-the learner's own files), KAFKA_EDU_LEARNER_TERMINAL (where `breakpoint()` stops; empty if nowhere),
+the learner's own files), KAFKA_EDU_LEARNER_TERMINAL (for `breakpoint()`; may be empty),
 KAFKA_EDU_LEARNER_RESULTS. For a grade there are also KAFKA_EDU_LEARNER_OTHER_SEEDS (numbers with
 blanks between them) and KAFKA_EDU_LEARNER_JAIL. Each test that uses `seed` runs again with each of
 the other seeds; hidden tests run with the first of them. KAFKA_EDU_LEARNER_ALLOWANCE has the three
@@ -198,7 +198,7 @@ def row_of(error: BaseException, answered_at: int) -> Row:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if _NO_JAIL in session.config.stash:
-        return  # whoever waits for the results says that there are none
+        return  # the process that waits for the results reports that there are none
     asked = session.config.stash.get(_LEARNER, None)
     document = {
         "rows": session.config.stash[_ROWS],

@@ -1,4 +1,4 @@
-"""Search all orders of a small world's events for one in which a learner's rule is wrong."""
+"""Search all orders of a small world's events for an order in which a learner's rule is wrong."""
 
 import importlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from .manifest import Exercise
 
 
 class Searched(NamedTuple):
-    """The result of a search: what was tried, and the shortest order in which the rule failed."""
+    """The result of a search: the orders tried, and the shortest one in which the rule failed."""
 
     tried: tuple[str, ...]
     """One line for each search: what was tried and what was left out."""

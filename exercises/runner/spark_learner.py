@@ -1,7 +1,7 @@
-"""Send jobs to a learner's Spark program, which runs in a process of its own (`spark_process`).
+"""Send jobs to a learner's Spark program. It runs in a process of its own (`spark_process`).
 
 The process uses the warm JVM of this learner (`kafka_edu.spark.driver_client`), which saves the
-start of a JVM. If another check uses the warm JVM, or if it cannot be had, the process starts a JVM
+start of a JVM. If another check uses the warm JVM, or if there is none, the process starts a JVM
 of its own. The notices of the JVM's workers (`kafka_edu.spark.notices`) go where the learner's
 prints go.
 
@@ -93,7 +93,7 @@ class SparkLearner(Learner):
     """Runs a learner's Spark jobs in another process.
 
     All jobs of one SparkLearner are in one process and one SparkContext, each with a new session,
-    until a job breaks or changes something: then the next job gets another process.
+    until a job breaks or changes the process. Then the next job gets another process.
     """
 
     max_answer_bytes = 32 << 20
@@ -101,11 +101,11 @@ class SparkLearner(Learner):
     no_warm_jvm = ""
     """Why the present process has a JVM of its own; empty if it has the warm one."""
     folders: "JobFolders | None" = None
-    """The folders that the tests and the jobs have in common. Only a jail needs them."""
+    """The folders that tests and jobs share. Only a jail needs them."""
     _sandbox: "Sandbox | None" = None
     _reader: "FileReader | None" = None
     _memory_is_used_up = False
-    """Whether the kernel has killed a process of the last jail for its memory."""
+    """Whether the kernel has killed a process of the last jail because memory ran out."""
     _servers: tuple[str, ...] = ()
     """The brokers that jobs may reach, as in bootstrap.servers."""
 
@@ -125,11 +125,11 @@ class SparkLearner(Learner):
         return process
 
     def may_reach(self, servers: str) -> None:
-        """Let all jobs from now on reach these brokers. Without a jail they reach all anyway."""
+        """Let later jobs connect to these brokers. Without a jail, jobs can reach all brokers."""
         self._servers = tuple(dict.fromkeys((*self._servers, *servers.split(","))))
 
     def _borrow(self) -> None:
-        """Borrow the warm JVM. If there is none for a reason that the user can change, say it."""
+        """Borrow the warm JVM. If that fails for a reason that the user can change, print it."""
         from kafka_edu.spark.driver_client import NOT_WANTED, Loan
         from kafka_edu.spark.driver_keeper import BUSY
 
@@ -186,7 +186,7 @@ class SparkLearner(Learner):
     def _answer(
         self, process: "subprocess.Popen[bytes]", allowance: Allowance, shown: str
     ) -> dict[str, object]:
-        """Read one line of answer. If there is none because the jail has no memory left, say so."""
+        """Read a line of answer. If memory in the jail ran out, the raised error says so."""
         try:
             return super()._answer(process, allowance, shown)
         except LearnerFailure:
@@ -366,13 +366,13 @@ class FileReader(SparkLearner):
 
 
 def _rows(answer: Mapping[str, object]) -> Rows:
-    """Return the rows of an answer. The judge compares what came, so nothing is checked here."""
+    """Return the rows of an answer, unchecked: the judge compares them later."""
     values = [answer.get(name, ()) for name in Rows._fields]
     return Rows(*values)  # type: ignore[arg-type]
 
 
 def borrowed() -> "Loan | NoDriver":
-    """Return the warm JVM, or why it cannot be had now."""
+    """Return the warm JVM, or the reason why it is not available now."""
     from kafka_edu.spark.driver_client import Drivers, NoDriver
 
     return Drivers().borrow() if not (why := why_no_spark()) else NoDriver(why)
@@ -386,7 +386,7 @@ class SparkUsage:
     def __init__(self, drivers: "Drivers") -> None:
         self._drivers = drivers
         self._known: tuple[int, float] | None = None
-        """The process id of the keeper, and what it had used when it was looked at last."""
+        """The process id of the keeper, and its usage at the last measurement."""
         self._looked = False
         self._charged_s = 0.0
 
@@ -402,8 +402,8 @@ class SparkUsage:
         return used._replace(processor_s=(used.processor_s or 0.0) + self._charged_s)
 
     def _with_keeper(self, used: Usage, state: "ServiceState", is_ours: bool) -> Usage:
-        """Charge the run what the keeper has used since the last look, if it worked for the run. A
-        keeper that was not there before has worked for nobody else.
+        """Add the keeper's usage since the last measurement, if it worked for this run. A
+        keeper that has just started has not worked for other runs.
         """
         keeper = family_usage(state.pid)
         now_s = keeper.processor_s or 0.0

@@ -4,7 +4,7 @@
 The public tests and the live part start this program and send it jobs (`spark_learner`). As in
 `kafka_edu.learner.learner_process`, questions and answers are lines of JSON, the learner's prints
 go to standard error, and the process ends when the asking process ends. The difference is that it
-has PySpark, a JVM and the network, so there is no wall: it is for the learner's own machine.
+has PySpark, a JVM and the network, so it is not isolated: use it on the learner's own machine only.
 
 A question is one job:
   {"batch": [row, …], "schema": DDL}            records as a DataFrame; WANTED(spark, records)
@@ -114,7 +114,7 @@ def main() -> None:
     with Sessions() as sessions:
         try:
             wanted = loaded(file, wanted_name, limit_s, sessions)
-        except BaseException as error:  # whatever the learner's file raises is the learner's error
+        except BaseException as error:  # any exception of the learner's file is the learner's error
             say(said_of(error, file, limit_s))
             return
         # A worker process cannot import the learner's file, so the functions are sent to it by
@@ -220,11 +220,11 @@ class Sessions:
 
 
 def attach(folder: Path) -> None:
-    """Connect to the JVM, and let it find relative paths in this folder. A warm JVM was started in
-    another one.
+    """Connect to the JVM, and let it use this folder for relative paths. A warm JVM was started in
+    another folder.
 
-    The JVM calls functions of this process, as foreachBatch needs it, by numbers. py4j begins with
-    0 in each process. When a warm JVM collects the garbage of an earlier process, it tells the
+    For foreachBatch, the JVM calls functions of this process by their numbers. py4j begins with
+    0 in each process. When a warm JVM collects the garbage of an earlier process, it asks the
     present process to forget those numbers. So the numbers here begin with the time in ns, and no
     other process has the same.
     """
@@ -283,7 +283,7 @@ def origin(value: object) -> tuple[str, str]:
 
 
 def code_of(value: object) -> object:
-    """Return the code of a function or method; None of anything else. A new function of the same
+    """Return the code of a function or method; None for any other value. A new function of the same
     origin has the same code.
     """
     inner = value.__func__ if isinstance(value, staticmethod | classmethod) else value
@@ -457,7 +457,7 @@ def run_stream(result: "DataFrame", folder: Path, question: Mapping[str, Any]) -
     """Run a stream over the batches, one after the other, and return the rows written for each.
 
     The next batch is put in only after Spark has finished the one before and the empty micro-batch
-    that follows. So the stream is never behind.
+    that follows. So the stream never has a backlog.
     """
     written: list[list[object]] = []
     rows_of: list[list[list[object]]] = []
@@ -546,7 +546,7 @@ def collected(frame: "DataFrame") -> list[list[object]]:
 
 
 def sayable(value: object) -> object:
-    """Return a value of a row in a form that JSON has."""
+    """Return a value of a row in a form that JSON can represent."""
     match value:
         case datetime():
             return value.replace(tzinfo=None).isoformat(" ")
@@ -589,7 +589,7 @@ def has_ended_the_jvm(error: BaseException) -> bool:
 
 
 def said_of(error: BaseException, file: str, limit_s: float) -> dict[str, object]:
-    """Return the answer that reports an exception: one line of text and the learner's line number.
+    """Return the answer that reports an exception: one line of text, and the learner's line number.
 
     Java's stack frames are left out.
     """
@@ -616,7 +616,7 @@ def words_of(text: str) -> str:
     text, of_stream = re.subn(_STREAM_FAILED, "", text)
     found = (
         re.search(r"(\[[A-Z][A-Z0-9_.]+\] [^\n]+)", text)
-        or re.match(r"([^\n]+);\n", text)  # behind it stands the plan, of many lines
+        or re.match(r"([^\n]+);\n", text)  # after it comes the plan, which has many lines
         or (re.match("(.+)", text) if of_stream else None)
     )
     if found is not None:

@@ -1,6 +1,6 @@
 """The files, the brokers and the memory that a jailed Spark job gets from outside.
 
-`kafka_edu.learner.spark_jail` builds the jail. This module decides what it holds, and gets back
+`kafka_edu.learner.spark_jail` builds the jail. This module decides what is in it, and gets back
 what the job has left. The judge is root, and the job may leave anything: so the judge follows no
 link of the job, copies plain files only, and reads Parquet in another jail (`parquet_files`).
 """
@@ -68,7 +68,7 @@ _CLONE_NEWNS: Final = 0x00020000
 
 
 class JobFolders:
-    """The folders that the tests and a job have in common, and copies of what the job has left.
+    """The folders that the tests and a job share, and copies of the files that the job has left.
 
     Without a jail, both are plain folders, and no copies are made.
     """
@@ -88,13 +88,13 @@ class JobFolders:
             _mount_for(uid, self.left)
 
     def made(self, kind: Path) -> Path:
-        """Return a path for one test in `given` or `left`, which nobody has had before."""
+        """Return a new path for one test in `given` or `left`. No path is returned twice."""
         return kind / f"{next(self._numbers)}"
 
     def outside(self, path: Path) -> Path:
         """Return where the judge can read a folder that the job has left. Raises OSError.
 
-        In a jail this is a copy, which is there until the next call.
+        In a jail this is a copy, which exists until the next call.
         """
         if not self._jailed:
             return path

@@ -17,7 +17,7 @@ def make_topic(
 ) -> None:
     """Create a topic with all its partitions on these brokers. The first broker leads.
 
-    The leader may become leader a moment after this returns. Raises ClusterError.
+    The function may return a moment before the broker becomes leader. Raises ClusterError.
     """
     try:
         make_assigned_topic(

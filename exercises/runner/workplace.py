@@ -66,7 +66,7 @@ class Workplace:
         return made
 
     def reset(self) -> Path | None:
-        """Put the starter in place of the learner's file. Return the copy of that file.
+        """Replace the learner's file by the starter. Return the copy of the replaced file.
 
         The copy has the time in its name. Return None if there was nothing to copy.
         """
@@ -78,7 +78,7 @@ class Workplace:
         return copy
 
     def next_hint(self) -> tuple[int, str] | None:
-        """Return the next hint and its number from 1, or None if all have been shown."""
+        """Return the next hint and its number (from 1), or None if all hints have been shown."""
         given = self.record.hints
         hints = self.exercise.hints()
         if given >= len(hints):
@@ -87,7 +87,7 @@ class Workplace:
         return given + 1, hints[given]
 
     def remember(self, passed: bool) -> None:
-        """Count a check. If it passed and none passed before, store the present time."""
+        """Count a check. If it is the first check that passed, store the present time."""
         self._change(
             lambda record: record._replace(
                 checks=record.checks + 1, passed=record.passed or (now() if passed else "")

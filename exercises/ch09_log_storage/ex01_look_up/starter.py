@@ -1,4 +1,4 @@
-"""Exercise 09-1: look an offset up. README.md describes the task. `kafka-edu lab check 09-1` tests
+"""Exercise 09-1: look up an offset. README.md describes the task. `kafka-edu lab check 09-1` tests
 your code. `kafka-edu lab hint 09-1` gives a hint.
 """
 
@@ -21,7 +21,7 @@ class LookUp:
         return self.running.send(came)
 
     def steps(self) -> Generator[Operation, Any, None]:
-        """Yield one operation after the other. The value of each yield is what it has brought."""
+        """Yield the operations one by one. Each yield returns the result of its operation."""
         raise NotImplementedError(
             "LookUp.steps is not written yet: it returns a generator of operations"
         )

@@ -1,4 +1,4 @@
-"""The ten situations of exercise 09-3, and the right answers by the broker's own log."""
+"""The ten situations of exercise 09-3, and the right answers from the broker's own log."""
 
 from functools import cache
 from random import Random

@@ -14,7 +14,7 @@ class Tombstones:
 
     def diagnosis(self) -> tuple[int, int]:
         """Return the offset of the tombstone in events.txt that the reader needed, and the number
-        of the event by which it was removed.
+        of the event that removed this tombstone.
         """
         raise NotImplementedError(
             "Tombstones.diagnosis is not written yet: it returns (offset of the tombstone, number"

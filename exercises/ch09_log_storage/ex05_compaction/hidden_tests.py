@@ -19,7 +19,7 @@ def test_two_passes(learner: Learner, seed: int) -> None:
 
 
 def test_many_keys(learner: Learner, seed: int) -> None:
-    """thousands of keys of different lengths"""
+    """thousands of keys with different lengths"""
     random = Random(f"many/{seed}")
     keys = [f"key-{number}" * random.randint(1, 4) for number in range(800)]
     log = [row(offset, random.choice(keys)) for offset in range(2_500)]

@@ -18,7 +18,7 @@ def row(offset: int, key: str | None, *, value: bool = True) -> Row:
 
 
 def log_of(keys: str) -> list[Row]:
-    """Return records with these keys from offset 0 on. A capital letter is a tombstone, a dot has
+    """Return records with these keys, from offset 0 on. A capital letter is a tombstone. A dot has
     no key.
     """
     return [
@@ -151,7 +151,7 @@ def test_clean_part(learner: Learner) -> None:
 
 
 def test_full(learner: Learner) -> None:
-    """the map is full in the middle; known keys and others come then"""
+    """the map becomes full in the middle; then known keys and new keys come"""
     log = log_of("ab.abcdcA.")
     for most in range(1, 6):
         whole_pass(learner, log, most=most)

@@ -11,12 +11,12 @@ class Compaction:
     """One pass of the cleaner over a log."""
 
     def __init__(self, first_dirty: int, most: int) -> None:
-        """Begin a pass whose dirty part begins at `first_dirty`, and notes at most `most` keys."""
+        """Begin a pass. Its dirty part begins at `first_dirty`. It can store `most` keys."""
         self.first_dirty = first_dirty
         self.most = most
 
     def note(self, records: Sequence[Row]) -> int:
-        """Note the last offset of each key. Return how many records were taken."""
+        """Store the last offset of each key. Return how many records were processed."""
         raise NotImplementedError("Compaction.note is not written yet: it returns a number")
 
     def keep(self, records: Sequence[Row], end: int, young: bool) -> list[int]:

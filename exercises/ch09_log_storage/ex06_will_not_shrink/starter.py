@@ -4,7 +4,7 @@ lab check 09-6` examines your cluster. `kafka-edu lab hint 09-6` gives a hint.
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "cause": None,  # "transaction", "lag", "roll" or "batch": README.md says what they mean
         "broker": None,  # the number of the broker on which it lies; -1: on all of them

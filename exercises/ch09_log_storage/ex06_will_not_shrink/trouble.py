@@ -1,7 +1,7 @@
 """Start the cluster of exercise 09-6, keep its partition from being compacted, check its state, and
 end it.
 
-The records are written by clients that are not ours: what the disk holds is their work.
+The records are written by clients that are not ours. So all data on the disk is theirs.
 """
 
 import shutil
@@ -107,7 +107,7 @@ def leave_open(cluster: Cluster) -> None:
 
 
 def _damage(cluster: Cluster, made: Plan) -> None:
-    """Change one byte of a record in the first segment of a follower. Then let the cleaners go."""
+    """Change one byte of a record in a follower's first segment. Then let the cleaners run."""
     replica = cluster.replica(made.broker, TOPIC, 0)
     wait_until(lambda: len(list(replica.glob("*.log"))) > 3, "the follower's segments")
     with (replica / f"{0:020d}.log").open("r+b") as file:

@@ -99,7 +99,7 @@ class Log:
         )
 
     def check_position(self, read: Read) -> None:
-        """Compare a look-up with the broker's, and what the reader gets. Raises Mismatch."""
+        """Compare the position and the reader's record with the right ones. Raises Mismatch."""
         segment = self.world.segment_of(read.wanted)
         if read.came == read.right and isinstance(read.came, int):
             return

@@ -15,7 +15,7 @@ NEWEST: Final = 100
 SEGMENT: Final = 65_536
 """The setting segment.bytes of all topics."""
 BOUND: Final = LIMIT + 2 * SEGMENT
-"""The limit for a replica's bytes in the end. Retention deletes only whole segments."""
+"""The most bytes that a replica may have in the end. Retention deletes only whole segments."""
 
 
 class Replica(NamedTuple):

@@ -4,7 +4,7 @@
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "broker": None,  # the number of the broker with the full disk
         "topic": None,  # the topic that grows and grows

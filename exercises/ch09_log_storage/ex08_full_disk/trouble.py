@@ -51,10 +51,10 @@ RECORDING: Final = "recording.gz"
 DISKS: Final = ("disk-1", "disk-2")
 RECORD_BYTES: Final = 2_000
 ORDERS, STEADY, MORE = 100, 350, 250
-"""How many records `orders` has, and the steady topic, and the growing one after the trouble.
+"""The numbers of records: of `orders`, of the steady topic, and of the growing topic afterwards.
 
-MORE is more than retention leaves, so the small disk has nothing that the leader still has. And it
-is little enough for `invoices` to be the largest topic everywhere.
+MORE is above what retention leaves, so the small disk has no record that the leader still has. It
+is small enough, so `invoices` is the largest topic on every broker.
 """
 SHOWN: Final = 24
 """The number of characters of each value that the facts contain."""
@@ -298,7 +298,7 @@ def _whole(cluster: Cluster) -> bool:
 def _delete_records(cluster: Cluster, topic: str, offset: int) -> None:
     """Let the leader delete the records below an offset.
 
-    The answer waits for every replica whose broker runs, also for one in a dir that is offline. So
+    The leader waits for every replica whose broker runs, even for a replica in an offline dir. So
     the answer is a time-out, but the leader has deleted the records.
     """
     with blocking.Admin({"bootstrap.servers": ",".join(answering(cluster))}) as admin:

@@ -9,7 +9,7 @@ from .public_tests import follow, lead, random_state
 
 
 def test_a_long_life(learner: Learner, seed: int) -> None:
-    """a leader writes and two followers fetch, three hundred times; one of them comes and goes"""
+    """a leader writes and two followers fetch, 300 times; one leaves and rejoins the ISR"""
     random = Random(f"life/{seed}")
     made = learner.make()
     hw, leo, now_ms = 0, 0, 0

@@ -85,27 +85,27 @@ def test_example(learner: Learner) -> None:
 
 
 def test_alone(learner: Learner) -> None:
-    """the leader is alone in the ISR: its log end is the mark"""
+    """the leader is alone in the ISR: the high watermark is its log end"""
     made = learner.make()
     lead(made, State(8, 15, (0,), (), NOW_MS))
     lead(made, State(8, 15, (0,), (Follower(1, 3, 0), Follower(2, 4, 0)), NOW_MS))
 
 
 def test_never_back(learner: Learner) -> None:
-    """a follower that counts has less than the mark"""
+    """a follower that counts has a log end below the high watermark"""
     made = learner.make()
     lead(made, State(8, 15, (0, 1), (Follower(1, 15, NOW_MS), Follower(2, 5, NOW_MS)), NOW_MS))
     lead(made, State(8, 15, (0, 1), (Follower(1, 0, NOW_MS),), NOW_MS))
 
 
 def test_members_that_lag_still_count(learner: Learner) -> None:
-    """a member that has not caught up for a minute is still a member"""
+    """a follower in the ISR that has not caught up for a minute still counts"""
     made = learner.make()
     lead(made, State(8, 90, (0, 1, 2), (Follower(1, 90, 0), Follower(2, 30, 0)), 60_000))
 
 
 def test_around_the_limit(learner: Learner) -> None:
-    """a follower that is no member has caught up at the limit, one ms before it, one ms after it"""
+    """a follower outside the ISR has caught up at the limit, or one ms before or after it"""
     made = learner.make()
     for lag_ms in (1, 500, 30_000):
         for ago_ms in (lag_ms - 1, lag_ms, lag_ms + 1):
@@ -123,7 +123,7 @@ def test_one_record(learner: Learner) -> None:
 
 
 def test_followers(learner: Learner) -> None:
-    """a follower's log ends below, at, or above the leader's mark, or begins above it"""
+    """a follower's log ends below, at, or above the leader's high watermark, or begins above it"""
     made = learner.make()
     for start in (0, 9, 10, 11):
         for leo in (start, start + 1, 10, 11, 40):
@@ -142,7 +142,7 @@ def test_random(learner: Learner, seed: int) -> None:
 
 
 def random_state(random: Random) -> State:
-    """Return a random state: some followers are members, and some have caught up lately."""
+    """Return a random state: some followers are in the ISR, and some have caught up recently."""
     brokers = random.sample(range(8), random.randint(1, 5))
     leader, *others = brokers
     leo = random.randrange(10, 60)

@@ -84,7 +84,7 @@ def test_nobody_follows(learner: Learner) -> None:
 
 
 def test_equal_followers(learner: Learner) -> None:
-    """followers of one rack are equal in one thing, or in all but the number"""
+    """followers of one rack have the same log end, the same lag, or both"""
     made = learner.make()
     for rows in (
         ((4, 50, 10), (5, 50, 10), (1, 50, 10)),

@@ -1,4 +1,4 @@
-"""The eight cases of exercise 10-3. What becomes of their records, the broker's own classes say."""
+"""The eight cases of exercise 10-3. The broker's own classes decide which records are lost."""
 
 from functools import cache
 from itertools import permutations
@@ -32,7 +32,7 @@ fetches no more. It lives, and can be elected.
 
 @cache
 def cases(seed: int) -> tuple[Case, ...]:
-    """Return the eight cases for this seed, each of another kind."""
+    """Return the eight cases for this seed. Each case has a different kind."""
     random = Random(f"lost/{seed}")
     found = [_case(kind, random) for kind in range(CASES)]
     random.shuffle(found)

@@ -25,7 +25,7 @@ def test_two_partitions(learner: Learner, seed: int) -> None:
 
 
 def test_leaders_die_with_answers_on_their_way(learner: Learner, seed: int) -> None:
-    """leaders die again and again, each time when answers are on their way"""
+    """leaders die again and again, each time before some of their answers have arrived"""
     random = Random(f"die/{seed}")
     for _ in range(20):
         world = World(learner)

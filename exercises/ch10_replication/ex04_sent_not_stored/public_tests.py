@@ -61,7 +61,7 @@ class World:
             )
 
     def look(self) -> None:
-        """Check that all in the ISR have what is acknowledged. Raises Mismatch if one has not."""
+        """Check that every ISR member has all acknowledged records. Raises Mismatch if not."""
         world = self.world
         missing = world.missing()
         if missing:
@@ -114,7 +114,7 @@ def _why_not_event(made: Run, event: int) -> str:
 
 
 def test_the_answer_is_on_its_way(learner: Learner) -> None:
-    """both followers fetch a record, and the leader dies before the answers arrive"""
+    """both followers fetch a record, and the leader dies before its answers arrive"""
     world = World(learner)
     one = world.world
     one.write()
@@ -163,7 +163,7 @@ def _mark(expected: int, came: int, why: str) -> Mismatch:
 
 
 def test_a_member_is_killed(learner: Learner) -> None:
-    """a follower that lags is killed and leaves the ISR: the mark goes on without it"""
+    """a follower that lags is killed and leaves the ISR: the high watermark moves on without it"""
     world = World(learner)
     one = world.world
     one.write()

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 
 class Leader:
-    """A leader that notes how far each follower has stored, and moves the high watermark."""
+    """A leader. It stores the log end of each follower, and moves the high watermark."""
 
     def __init__(self) -> None:
         self.ends: dict[int, int] = {}
 
     def fetched(self, follower: int, offset: int, sent: int) -> None:
-        """Note a follower's fetch from `offset`. The answer to it has `sent` records."""
+        """Process a follower's fetch from `offset`. The response to it has `sent` records."""
         self.ends[follower] = offset + sent
 
     def high_watermark(self, hw: int, leo: int, isr: Sequence[int]) -> int:
@@ -25,7 +25,7 @@ class Leader:
 
     def diagnosis(self) -> tuple[int, int]:
         """Return the number of the record in events.txt that was acknowledged but is lost, and the
-        number of the event by which it was acknowledged.
+        number of the event that acknowledged it.
         """
         raise NotImplementedError(
             "Leader.diagnosis is not written yet: it returns (number of the record, number of the"

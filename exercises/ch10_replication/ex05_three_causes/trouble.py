@@ -42,7 +42,7 @@ PROPS: Final[Mapping[str, str]] = {
     "replica.lag.time.max.ms": "5000",
     "replica.fetch.max.bytes": "20000",
 }
-"""Each fetch gets few bytes, so that the first one after a restart does not get everything."""
+"""Each fetch gets few bytes, so the first fetch after a restart does not get everything."""
 FILLERS: Final = 60
 FILLER_BYTES: Final = 5_000
 SHOWN: Final = 24

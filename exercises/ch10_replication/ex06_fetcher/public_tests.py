@@ -108,7 +108,7 @@ class Compared:
         return expected
 
     def offsets(self, partition: str, leo: int, leader_start: int, leader_end: int) -> Operation:
-        """Compare how a log outside the leader's offsets comes back. Raises Mismatch."""
+        """Compare the operation for a log outside the leader's range. Raises Mismatch."""
         expected = self._right.offsets(partition, leo, leader_start, leader_end)
         came = self._made.call("offsets", partition, leo, leader_start, leader_end)
         call = f"offsets({partition!r}, {leo}, {leader_start}, {leader_end})"
@@ -141,7 +141,7 @@ class Compared:
         return Mismatch(call, expected, came, why, drawing=(*drawing, *story), read=read)
 
     def _why(self, name: str, expected: Operation, came: object) -> str:
-        """Return why a row of the plan is wrong, in one sentence."""
+        """Return one sentence that says why a row of the plan is wrong."""
         last, kind = self._last[name], came[0] if isinstance(came, tuple) and came else None
         match expected[0]:
             case "failed":
@@ -285,7 +285,7 @@ def test_how_long_it_waits(make: Make) -> None:
 
 
 def test_it_goes_on_where_it_was(make: Make) -> None:
-    """an error before the first answer, and one before the second"""
+    """an error before the first answer, and an error before the second answer"""
     made = make()
     made.follow(A, GAP)
     made.error(A, "UNKNOWN_LEADER_EPOCH", NOW_MS)
@@ -320,7 +320,7 @@ def test_out_of_range(make: Make) -> None:
 
 
 def test_followed_again(make: Make) -> None:
-    """a partition that waits, fetches or is fenced is followed again; one is left"""
+    """a partition that waits, fetches or is fenced is followed again; another partition is left"""
     made = make()
     fetching(made, A, B, C)
     made.error(A, "UNKNOWN_LEADER_EPOCH")

@@ -15,7 +15,7 @@ class Fetcher:
         self.backoff_ms = backoff_ms
 
     def follow(self, partition: str, epochs: Sequence[tuple[int, int]]) -> None:
-        """Begin again with a partition: it is Truncating. Return nothing."""
+        """Set the partition's state to Truncating, and end its wait. Return nothing."""
         raise NotImplementedError("Fetcher.follow is not written yet: it remembers the partition")
 
     def leave(self, partition: str) -> None:
@@ -23,7 +23,7 @@ class Fetcher:
         raise NotImplementedError("Fetcher.leave is not written yet: it forgets the partition")
 
     def plan(self, now_ms: int) -> dict[str, Operation]:
-        """Return what each partition does now."""
+        """Return the present operation of each partition."""
         raise NotImplementedError(
             "Fetcher.plan is not written yet: it returns {partition: operation}"
         )
@@ -37,15 +37,15 @@ class Fetcher:
         leader_epoch: int,
         leader_end: int,
     ) -> int:
-        """Return the new end of the log, from the leader's answer."""
+        """Process the leader's answer to ("ask", epoch). Return the new end of the log."""
         raise NotImplementedError("Fetcher.answer is not written yet: it returns an offset")
 
     def error(self, partition: str, error: str, now_ms: int) -> Operation:
-        """Return what a partition does after an error."""
+        """Return the operation of a partition after an error."""
         raise NotImplementedError("Fetcher.error is not written yet: it returns an operation")
 
     def offsets(self, partition: str, leo: int, leader_start: int, leader_end: int) -> Operation:
-        """Return how a log comes into the leader's range again, after ("look",)."""
+        """Return how a log gets back into the range of the leader's log, after ("look",)."""
         raise NotImplementedError(
             "Fetcher.offsets is not written yet: it returns ('cut', offset), ('restart', offset) or"
             " ('keep',)"

@@ -97,7 +97,7 @@ class Sticky:
         self._partitions = partitions
         self._topic = topic
         self.last: int | None = None
-        """The sticky partition, as the last answer says; None before the first one."""
+        """The sticky partition from the last answer; None before the first answer."""
         self._changed_from: int | None = None
         self._able: list[int] | None = None
         """The partitions from which `new_batch` had to choose; None before the first record."""
@@ -132,7 +132,7 @@ class Sticky:
             raise self._mismatch(call, f"one of {others}", came, why)
 
     def new_batch(self, partition: int, available: Sequence[int]) -> None:
-        """Say that a new batch begins. Only the batch of the sticky partition changes it."""
+        """Call `new_batch`. Only a batch of the sticky partition changes that partition."""
         self._made.call("new_batch", self._topic, partition, self._partitions, list(available))
         self._story.append(
             f"new_batch({self._topic!r}, {partition}, {self._partitions}, {list(available)})"
@@ -259,12 +259,12 @@ def test_all_get_some(learner: Learner) -> None:
 
 
 def _in_turn(run: list[int]) -> list[list[int]]:
-    """Return the run as it would be if its first four partitions came again and again."""
+    """Return a run of the same length that repeats the first four partitions of `run`."""
     return [(run[:4] * len(run))[: len(run)]]
 
 
 def test_all_may_be_first(learner: Learner) -> None:
-    """of 90 topics, each partition is the first one in some"""
+    """with 90 topics, each partition is the first choice of some topic"""
     made = learner.make()
     first = {Sticky(made, 3, f"web-{number}").record(range(3)) for number in range(90)}
     never = sorted({0, 1, 2} - first)

@@ -1,1 +1,1 @@
-"""Exercise 12-3: which batch may be sent, and what becomes of one that was refused."""
+"""Exercise 12-3: which batch may be sent, and what happens to a refused batch."""

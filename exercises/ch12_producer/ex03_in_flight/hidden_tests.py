@@ -25,7 +25,7 @@ def test_two_producers(make: Make, seed: int) -> None:
 
 
 def test_a_hundred_retries(make: Make) -> None:
-    """a batch goes again a hundred times, because retries allows it"""
+    """a batch is sent again a hundred times, because `retries` allows it"""
     made = make(5, True, 100)
     for _ in range(101):
         made.go(0, (A, 1))

@@ -64,19 +64,19 @@ class Compared:
         return f"batch {batch} is the oldest of {partition} without an end: it is the next one"
 
     def sent(self, broker: int, batches: Sequence[Sent]) -> None:
-        """Say that a request is in flight."""
+        """Call `sent`: a request is in flight."""
         self._right.sent(broker, batches)
         self._made.call("sent", broker, list(batches))
         self._story.append(f"sent({broker}, {list(batches)})")
 
     def go(self, broker: int, *batches: Sent) -> None:
-        """Ask whether these batches may go, which they may, and send them."""
+        """Check that these batches may be sent, and send them. Raises Mismatch."""
         for partition, batch in batches:
             assert self.may_send(broker, partition, batch)
         self.sent(broker, batches)
 
     def answered(self, broker: int, results: Sequence[Result]) -> list[str]:
-        """Compare what becomes of each batch. Raises Mismatch."""
+        """Compare the result of each batch. Raises Mismatch."""
         before = dict(self._right.batches)
         expected = self._right.answered(broker, results)
         rows = [tuple(one) for one in results]
@@ -111,7 +111,7 @@ class Compared:
         return f"{result.error} does not go away"
 
     def expired(self, partition: str, batch: int) -> None:
-        """Say that a batch has expired."""
+        """Call `expired`: a batch has expired."""
         self._right.expired(partition, batch)
         self._made.call("expired", partition, batch)
         self._story.append(f"expired({partition!r}, {batch})")
@@ -149,7 +149,7 @@ def test_example(make: Make) -> None:
 
 
 def test_the_limit(make: Make) -> None:
-    """as many requests as may be in flight, to two brokers"""
+    """one broker has the maximum number of requests in flight, and another broker has not"""
     for limit, idempotent in ((1, False), (2, False), (3, True), (5, True)):
         made = make(limit, idempotent)
         for number in range(limit):
@@ -162,7 +162,7 @@ def test_the_limit(make: Make) -> None:
 
 
 def test_a_request_of_many(make: Make) -> None:
-    """a request with three batches counts once, and each batch has its own end"""
+    """a request with three batches counts once, and each batch has its own result"""
     made = make(2, True)
     made.go(0, (A, 1), (B, 2), ("web-2", 3))
     made.go(0, (A, 4))
@@ -202,7 +202,7 @@ def test_no_order(make: Make) -> None:
 
 
 def test_one_after_the_other(make: Make) -> None:
-    """three batches come back, and go one at a time"""
+    """three batches come back, and are sent again one at a time"""
     made = make()
     for batch in (1, 2, 3):
         made.go(0, (A, batch))
@@ -217,7 +217,7 @@ def test_one_after_the_other(make: Make) -> None:
 
 
 def test_partitions_do_not_wait_for_others(make: Make) -> None:
-    """an older batch of another partition has no end yet"""
+    """an older batch of another partition is not finished yet"""
     made = make()
     made.go(0, (A, 1))
     made.go(0, (B, 2))
@@ -229,7 +229,7 @@ def test_partitions_do_not_wait_for_others(make: Make) -> None:
 
 
 def test_each_error(make: Make) -> None:
-    """what becomes of a batch after each error"""
+    """whether a batch is done, is sent again or fails, for each error"""
     for idempotent in (True, False):
         for name in (*RETRIABLE, *FATAL, *STORED, OUT_OF_ORDER):
             made = make(5, idempotent)
@@ -239,7 +239,7 @@ def test_each_error(make: Make) -> None:
 
 
 def test_retries(make: Make) -> None:
-    """a batch goes again as often as retries says, and then it has its end"""
+    """a batch is sent again as often as `retries` says, and then it fails"""
     for retries in (0, 1, 3):
         made = make(5, True, retries)
         for _ in range(retries + 1):

@@ -1,6 +1,6 @@
-"""Exercise 12-3: which batch may be sent, and what becomes of one that was refused. README.md
-describes the task. `kafka-edu lab check 12-3` tests your code. `kafka-edu lab hint 12-3` gives a
-hint.
+"""Exercise 12-3: which batch may be sent, and what happens to a batch that was refused.
+README.md describes the task. `kafka-edu lab check 12-3` tests your code. `kafka-edu lab hint 12-3`
+gives a hint.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class InFlight:
         raise NotImplementedError("InFlight.may_send is not written yet: it returns True or False")
 
     def sent(self, broker: int, batches: Sequence[tuple[str, int]]) -> None:
-        """Note that a request with these (partition, batch) is in flight. Return nothing."""
+        """A request with these (partition, batch) pairs is in flight now. Return nothing."""
         raise NotImplementedError(
             "InFlight.sent is not written yet: it returns nothing, and remembers the request"
         )
@@ -30,7 +30,7 @@ class InFlight:
         raise NotImplementedError("InFlight.answered is not written yet: it returns a list")
 
     def expired(self, partition: str, batch: int) -> None:
-        """Note that a batch has failed, because its time was over. Return nothing."""
+        """A batch has failed because its delivery.timeout.ms is over. Return nothing."""
         raise NotImplementedError(
             "InFlight.expired is not written yet: it returns nothing, and forgets the batch"
         )

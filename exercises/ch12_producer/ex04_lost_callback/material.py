@@ -1,4 +1,4 @@
-"""The run of exercise 12-4: with the starter's code, some callbacks never come."""
+"""The run of exercise 12-4: with the starter's code, some callbacks are never called."""
 
 from itertools import count
 from random import Random
@@ -8,7 +8,7 @@ from ..callback_world import CallbackWorld, live
 from .starter import Callbacks
 
 LIMITS: Final = {"web-0": 1_000, "web-1": 4, "web-2": 2}
-"""How many records a broker takes in one batch of each partition."""
+"""Partition → the most records that a broker takes in one batch."""
 RECORDS: Final = 34
 MOST_LOST: Final = 4
 
@@ -18,11 +18,11 @@ class Run(NamedTuple):
 
     events: tuple[str, ...]
     record: int
-    """The first record whose callback never came."""
+    """The first record whose callback was never called."""
     batch: int
-    """The batch that it was in at its end."""
+    """The last batch that this record was in."""
     called: tuple[int, ...]
-    """The records whose callbacks came."""
+    """The records whose callbacks were called."""
     without: tuple[int, ...]
     """The records that have no callback."""
 

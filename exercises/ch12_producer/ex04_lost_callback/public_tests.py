@@ -26,11 +26,11 @@ class Asked:
         self._made = learner.make()
 
     def added(self, batch: int, place: int, record: int) -> None:
-        """Say that a record with a callback is in a batch."""
+        """Call `added`: a record with a callback is in a batch."""
         self._made.call("added", batch, place, record)
 
     def divided(self, batch: int, parts: Sequence[tuple[int, int]]) -> None:
-        """Say that a batch was divided."""
+        """Call `divided`: a batch was divided."""
         self._made.call("divided", batch, list(parts))
 
     def ended(self, batch: int) -> object:
@@ -56,7 +56,7 @@ def checked(world: CallbackWorld) -> Iterator[CallbackWorld]:
 
 
 def batch_of(world: CallbackWorld, count: int, without: Sequence[int] = ()) -> int:
-    """Let a batch of so many records be sent. Those at the places `without` have no callback."""
+    """Send a batch of `count` records. The records at the places `without` have no callback."""
     batch = [world.record(WEB, callback=place not in without) for place in range(count)][-1]
     world.send(batch)
     return batch

@@ -1,4 +1,4 @@
-"""The run of exercise 12-5: with the starter's code, a batch waits longer and longer."""
+"""The run of exercise 12-5: with the starter's code, one batch is overdue."""
 
 from itertools import count
 from random import Random
@@ -9,9 +9,9 @@ from .starter import Accumulator
 
 PARTITIONS: Final = ("web-0", "web-1", "web-2")
 LEAST_RECORDS: Final = 5
-"""The batch that waits has at least this many records."""
+"""The overdue batch has at least this many records."""
 LATE_TIMES: Final = 3
-"""It has waited at least so many times linger.ms."""
+"""It has waited at least for this multiple of linger.ms."""
 
 
 class Run(NamedTuple):
@@ -23,7 +23,7 @@ class Run(NamedTuple):
     batch: int
     """The number of the batch that waits."""
     due_ms: int
-    """When it had to go."""
+    """The ms at which it had to be sent."""
     others: tuple[int, ...]
     """The numbers of the other batches."""
 
@@ -47,7 +47,7 @@ def run(seed: int) -> Run:
 
 
 def _run_once(random: Random) -> Run | None:
-    """Let one partition get a record now and then, more often than linger.ms. The others get some
+    """Send records to one partition at intervals below linger.ms. The other partitions get records
     less often. Return None unless the batch of the first one is the only one that is overdue.
     """
     linger_ms = random.randint(40, 90)

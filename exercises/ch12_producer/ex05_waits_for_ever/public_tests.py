@@ -30,11 +30,11 @@ class Asked:
         return self._made.call("append", partition, size, now_ms)
 
     def ready(self, now_ms: int) -> object:
-        """Return the numbers of the batches that go now."""
+        """Return the numbers of the batches that are sent now."""
         return self._made.call("ready", now_ms)
 
     def next_ms(self, now_ms: int) -> object:
-        """Return in how many ms to wake up."""
+        """Return the ms until the producer has to wake up; None if no batch waits."""
         return self._made.call("next_ms", now_ms)
 
 
@@ -63,7 +63,7 @@ class World:
             raise self._mismatch(error) from None
 
     def trickle(self, random: Random, partitions: Sequence[str], records: int) -> None:
-        """Let random records come, and then none any more. Raises Mismatch."""
+        """Send random records, and then wait until no batch waits. Raises Mismatch."""
         try:
             trickle(self.world, random, partitions, records)
             self.world.until(self.world.now_ms + 10_000)

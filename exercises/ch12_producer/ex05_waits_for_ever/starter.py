@@ -36,7 +36,7 @@ class Accumulator:
         return batch.number
 
     def ready(self, now_ms: int) -> list[int]:
-        """Take out the batches that go now, and return their numbers."""
+        """Remove the batches that are sent now, and return their numbers."""
         found = [batch for batch in self.waiting.values() if self.wait_ms(batch, now_ms) <= 0]
         for batch in found:
             del self.waiting[batch.number]
@@ -45,18 +45,18 @@ class Accumulator:
         return [batch.number for batch in found]
 
     def next_ms(self, now_ms: int) -> int | None:
-        """Return in how many ms the next batch goes if no record comes; None if none waits."""
+        """Return the ms until the next batch is sent if no record comes. None: no batch waits."""
         return min((self.wait_ms(batch, now_ms) for batch in self.waiting.values()), default=None)
 
     def wait_ms(self, batch: Batch, now_ms: int) -> int:
-        """Return in how many ms a batch goes. 0 or less: it goes now."""
+        """Return the ms until a batch is sent. 0 or less: it is sent now."""
         if batch.closed or batch.size >= self.batch_size:
             return 0
         return batch.since_ms + self.linger_ms - now_ms
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the number of the batch in events.txt that had to go and is still there, and the
-        ms at which it had to go.
+        """Return the number of the batch in events.txt that waits too long, and the time in ms at
+        which it had to be sent.
         """
         raise NotImplementedError(
             "Accumulator.diagnosis is not written yet: it returns (number of the batch, ms at which"

@@ -53,7 +53,7 @@ class Send(NamedTuple):
     """One record of a program."""
 
     at_ms: int
-    """When it is sent, from the program's begin on."""
+    """When the record is sent, in ms after the program's begin."""
     value_bytes: int
     partition: int | None = None
     """None: the partitioner chooses."""
@@ -138,7 +138,7 @@ class Bench:
 
 
 def record_bytes(value_bytes: int) -> int:
-    """Return how many bytes a record takes in its batch. It is one of the first 64 there."""
+    """Return the bytes of a record in its batch. It must be one of the batch's first 64 records."""
     return len(encode_record(0, 0, None, bytes(value_bytes), ()))
 
 

@@ -12,9 +12,9 @@ from .material import FAR_MS, TOPIC, Plan
 from .shop import Seen
 
 ENOUGH: Final = 500
-"""So many orders in a row have to be taken during the check."""
+"""The number of orders in a row that the shop has to take during the check."""
 BEHIND: Final = 250
-"""So many orders may be without an acknowledgement at the end of it."""
+"""The most orders that may be without an acknowledgement at the end of the check."""
 
 
 class Facts(NamedTuple):

@@ -8,7 +8,7 @@ CLUSTER: Final = "lab-12-7"
 BROKERS: Final = 3
 LINK, BATCHES = "link", "batches"
 CAUSES: Final = (LINK, BATCHES)
-"""A follower gets nothing from the leader, or each request carries one order."""
+"""The causes: a follower gets nothing from the leader, or each request carries one order."""
 FAR_MS: Final = 200
 """The delay of the link to the other building, in ms, in each direction."""
 RATE: Final = 100

@@ -1,4 +1,4 @@
-"""The shop of exercise 12-7: a program with a producer of ours. Orders come by the clock. An order
+"""The shop of exercise 12-7: a program with our producer. Orders come at fixed times. An order
 that comes while `send()` still waits for memory is turned away. `python -m … FOLDER SUPERVISOR-PID
 SERVERS TOPIC SETTINGS` runs it until the cluster ends.
 """
@@ -23,7 +23,7 @@ from .material import RATE
 
 NOTES: Final = "shop.json"
 LOOKS_EVERY: Final = RATE // 4
-"""After so many orders the shop writes its notes and looks at its settings."""
+"""After this number of orders the shop writes its notes and reads its settings."""
 ORDER_BYTES: Final = 100
 
 
@@ -40,7 +40,7 @@ class Seen(NamedTuple):
     producer: int
     """The number of the present producer. New settings need a new one."""
     taken: int
-    """The orders that this producer has taken into its buffer, or waits to."""
+    """The orders that this producer has put into its buffer, or wants to put there."""
     turned_away: int
     """The orders that came while `send()` waited."""
     in_a_row: int
@@ -48,11 +48,11 @@ class Seen(NamedTuple):
     acked: int
     failed: int
     acked_in_all: int
-    """By all producers so far."""
+    """The acknowledged orders of all producers so far."""
 
 
 class Till:
-    """One producer of the shop, and what became of its orders."""
+    """One producer of the shop, and the results of its orders."""
 
     def __init__(self, shop: "Shop", number: int, producer: Producer, settings: Mapping[str, str]):
         self._shop = shop
@@ -63,7 +63,7 @@ class Till:
         self._sending: asyncio.Task[object] | None = None
 
     def order(self, topic: str, number: int) -> None:
-        """Take an order, or turn it away because `send()` of the one before it still waits."""
+        """Take an order, or turn it away if `send()` still waits with the order before it."""
         if self._sending is not None and not self._sending.done():
             self.turned_away += 1
             self.in_a_row = 0

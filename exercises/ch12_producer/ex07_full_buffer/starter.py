@@ -4,7 +4,7 @@
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "cause": None,  # why the buffer is full: "link" or "batches"
         "waits_for": None,  # the number of the broker whose copy an order waits for

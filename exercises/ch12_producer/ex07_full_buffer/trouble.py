@@ -41,10 +41,10 @@ PROPS: Final = {
 TOPIC_SETTINGS: Final = {"min.insync.replicas": "2"}
 FIRST_ORDERS: Final = 20
 TURNED_AWAY: Final = 50
-"""The trouble has begun when the shop has turned so many customers away."""
+"""The trouble has begun when the shop has turned away this number of customers."""
 ORDERS: Final = 40 * RATE
-"""The check watches so many orders of the shop. One that works is calm after much fewer. The clock
-does not count, because on a busy machine the shop itself is slow.
+"""The check watches this number of orders. A shop that works is calm after far fewer. The clock
+does not count, because the shop itself is slow on a busy machine.
 """
 SHOP: Final = LabProgram(f"{__package__}.shop", NOTES)
 LAB: Final = LabCluster("12-7", TOPIC)
@@ -179,7 +179,7 @@ def _in_log(cluster: Cluster) -> int:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster and the shop. Raises ClusterError.
 
-    "heal-link", "cut-link" and "restart" do what they are called. "set" changes a setting of the
+    "heal-link", "cut-link" and "restart" do what their names say. "set" changes a setting of the
     shop. "leader" makes a broker the first replica and the leader. "topic-config" changes a setting
     of the topic. "reassign" moves the topic. "stop" stops a broker. "topic-again" deletes the topic
     and creates it again.

@@ -47,7 +47,7 @@ def check(learner: Learner, topics: Mapping[str, int], members: Sequence[Member]
 
 
 def _blocks(came: object, asked: str) -> list[Block]:
-    """Return the learner's blocks. Raises Mismatch if they have not the form of blocks."""
+    """Return the learner's blocks. Raises Mismatch if they do not have the form of blocks."""
     if not isinstance(came, tuple):
         raise Mismatch(asked, Words(FORM), came, "an empty list is a list too")
     return [_block(one, asked) for one in came]
@@ -80,7 +80,7 @@ def _instead(right: set[Block], block: Block) -> object:
 def _why(
     topics: Mapping[str, int], members: Sequence[Member], block: Block, blocks: Sequence[Block]
 ) -> str:
-    """Say why a block is wrong. `blocks` has all blocks of the learner's answer."""
+    """Return why a block is wrong. `blocks` has all blocks of the learner's answer."""
     topic, count = block[1], block[3]
     takers = [one for one in members if topic in one.topics]
     share, more = divmod(topics[topic], len(takers))
@@ -127,7 +127,7 @@ def test_rest(learner: Learner) -> None:
 
 
 def test_each_topic_by_itself(learner: Learner) -> None:
-    """the first member gets one more of each topic"""
+    """the first member gets one partition more of each topic"""
     topics = {f"topic-{n}": 3 for n in range(4)}
     check(learner, topics, plain("a", "b", topics=tuple(topics)))
 
@@ -138,7 +138,7 @@ def test_more_members_than_partitions(learner: Learner) -> None:
 
 
 def test_order_of_ids(learner: Learner) -> None:
-    """members that come in another order than that of their ids"""
+    """members that are not in the order of their ids"""
     check(learner, {"web": 5}, plain("c", "a", "d", "b"))
 
 

@@ -16,7 +16,7 @@ def test_long_lives(learner: Learner, seed: int) -> None:
 
 
 def test_a_large_group(learner: Learner) -> None:
-    """a thousand partitions, and one of a hundred members leaves"""
+    """a hundred members have a thousand partitions, and one member leaves"""
     members = [Owner(f"m{n}", web(*range(10 * n, 10 * n + 10)), 8) for n in range(99)]
     check(learner, {"web": 1_000}, members)
     check(learner, {"web": 990}, [*members, Owner("new")])

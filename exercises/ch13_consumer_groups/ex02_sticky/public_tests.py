@@ -52,7 +52,7 @@ def check(learner: Learner, topics: Mapping[str, int], members: Sequence[Owner])
 
 
 def _given(came: object, asked: str, members: Sequence[Owner]) -> Given:
-    """Return the learner's answer. Raises Mismatch if it has not the form of one."""
+    """Return the learner's answer. Raises Mismatch if it does not have the right form."""
     if not isinstance(came, dict):
         raise Mismatch(asked, Words(FORM), came, "it is a dict")
     given: Given = {}
@@ -73,7 +73,7 @@ def _given(came: object, asked: str, members: Sequence[Owner]) -> Given:
 
 
 def _why(topics: Mapping[str, int], members: Sequence[Owner], given: Given) -> str:
-    """Say which member could have kept more."""
+    """Return a sentence that names a member that could have kept more partitions."""
     share, more = divmod(sum(topics.values()), len(members))
     claims = kept_claims(topics, members)
     for member, had in claims.items():
@@ -112,7 +112,7 @@ def test_nothing_changed(learner: Learner) -> None:
 
 
 def test_one_leaves(learner: Learner) -> None:
-    """one of three has left: the others keep all they had"""
+    """one of three members has left: the others keep all their partitions"""
     check(learner, {"web": 9}, [Owner("a", web(0, 3, 6), 2), Owner("c", web(2, 5, 8), 2)])
 
 
@@ -124,7 +124,7 @@ def test_one_comes(learner: Learner) -> None:
 
 
 def test_who_keeps_one_more(learner: Learner) -> None:
-    """the larger shares go to members that had more"""
+    """members that had more partitions before get the larger shares"""
     small = [Owner("a", web(0), 3), Owner("b", web(1), 3)]
     check(learner, {"web": 7}, [*small, Owner("c", web(2, 3, 4, 5, 6), 3)])
     large = [Owner("b", web(1, 2, 3), 3), Owner("c", web(4, 5, 6), 3)]
@@ -146,7 +146,7 @@ def test_gone(learner: Learner) -> None:
 
 
 def test_more_members_than_partitions(learner: Learner) -> None:
-    """some members get nothing, and whoever had one keeps it"""
+    """some members get nothing, and each member that had a partition keeps it"""
     members = [Owner(f"m{n}", web(n - 3) if n >= 3 else (), 1) for n in range(6)]
     check(learner, {"web": 3}, members)
     check(learner, {}, members)

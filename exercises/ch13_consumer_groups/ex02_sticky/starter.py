@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 
 class StickyAssignor:
-    """Divides partitions among members, and leaves them where they are if it can."""
+    """Divides partitions equally among members, and moves as few of them as possible."""
 
     def assign(
         self,

@@ -9,14 +9,14 @@ from .public_tests import Barrier, run, static
 
 
 def test_long_rebalances(learner: Learner, seed: int) -> None:
-    """a hundred random rebalances with many looks"""
+    """a hundred random rebalances with many calls of `look`"""
     random = Random(f"long/{seed}")
     for number in range(100):
         run(learner, random, static=number % 2 == 0, most=150)
 
 
 def test_static_and_empty(learner: Learner) -> None:
-    """static members come to an empty group, and one more comes in the delay"""
+    """static members join an empty group, and one more joins during the delay"""
     barrier = Barrier(learner, empty=True)
     barrier.look(1_000, static("s", joined=True))
     barrier.look(2_000, static("s", joined=True), static("t", joined=True))
@@ -34,7 +34,7 @@ def test_a_delay_longer_than_the_time_out(learner: Learner) -> None:
 
 
 def test_two_hundred_members(learner: Learner) -> None:
-    """two hundred members, of which the last one comes late, and is not waited for a second time"""
+    """two hundred members; the last one joins late, and the barrier does not wait for it twice"""
     rows = [Row(f"m{n}", None, False, 60_000) for n in range(200)]
     barrier = Barrier(learner, empty=False)
     for number in range(0, 200, 20):

@@ -43,7 +43,7 @@ class Barrier:
         ]
 
     def look(self, now_ms: int, *rows: Row, promised: Sequence[str] = ()) -> Answer:
-        """Look once. Raises Mismatch if the answer is wrong."""
+        """Call `look` once. Raises Mismatch if the answer is wrong."""
         came = self._made.call("look", now_ms, [list(row) for row in rows], list(promised))
         right = self._right.look(now_ms, rows, promised)
         shown = ", ".join(
@@ -94,7 +94,7 @@ def test_empty_example(learner: Learner) -> None:
 
 
 def test_all_joined_at_once(learner: Learner) -> None:
-    """one member alone, or none, and nobody is missing"""
+    """one member alone has joined, or there is no member: nobody is missing"""
     Barrier(learner, empty=False).look(1_000, a())
     barrier = Barrier(learner, empty=False)
     barrier.look(1_000, a(joined=False))
@@ -152,7 +152,7 @@ def test_none_joined(learner: Learner) -> None:
 
 
 def test_delay_has_a_limit(learner: Learner) -> None:
-    """members come all the time: the delays end"""
+    """members join all the time, but the delays end"""
     barrier = Barrier(learner, empty=True, began_ms=0)
     rows = [Row("m0", None, True, 8_000)]
     now_ms = 0
@@ -166,7 +166,7 @@ def test_delay_has_a_limit(learner: Learner) -> None:
 
 
 def test_one_ms_is_left(learner: Learner) -> None:
-    """the rebalance time-out is longer than the delay by one ms: the further delay is as short"""
+    """the rebalance time-out is one ms longer than the delay: the further delay lasts one ms"""
     rows = [Row(name, None, True, 3_001) for name in "ab"]
     barrier = Barrier(learner, empty=True)
     barrier.look(1_000, *rows[:1])
@@ -175,7 +175,7 @@ def test_one_ms_is_left(learner: Learner) -> None:
 
 
 def test_late_look(learner: Learner) -> None:
-    """a look comes after the end of the delay: the next one begins then"""
+    """`look` is called after the end of the delay: the next delay begins then"""
     barrier = Barrier(learner, empty=True, began_ms=500)
     barrier.look(700, a())
     barrier.look(3_650, a(), b())

@@ -12,7 +12,7 @@ class JoinBarrier:
     """The barrier of one rebalance."""
 
     def __init__(self, empty: bool, initial_delay_ms: int, now_ms: int) -> None:
-        """The rebalance begins now. `empty`: the group had no members before."""
+        """The rebalance begins at `now_ms`. `empty`: the group had no members before."""
 
     def look(
         self, now_ms: int, members: Sequence[Row], promised: Sequence[str]

@@ -15,7 +15,7 @@ def test_long_lives(learner: Learner, seed: int) -> None:
 
 
 def test_generation_0(learner: Learner) -> None:
-    """a generation with the number 0 is one"""
+    """0 is a valid generation"""
     story = Story(learner)
     story.happens(*TO_STABLE, generation=0)
     story.happens("poll", "given_up")

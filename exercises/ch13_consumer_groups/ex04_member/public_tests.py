@@ -39,7 +39,7 @@ class Story:
             self._look()
 
     def _look(self) -> None:
-        """Compare what the member may do now, and who it is. Raises Mismatch."""
+        """Compare what the member may do now, its id and its generation. Raises Mismatch."""
         identity = self._right.identity()
         in_none = f"in {self._state} it is in no generation"
         for what in WHATS:
@@ -88,7 +88,7 @@ def test_expelled(learner: Learner) -> None:
 
 
 def test_too_late(learner: Learner) -> None:
-    """in each state, each event that is not possible changes nothing"""
+    """in each state, every event that is not possible changes nothing"""
     for count in range(len(TO_STABLE) + 1):
         for event in NAMES:
             story = Story(learner)
@@ -112,7 +112,7 @@ def test_lives(learner: Learner, seed: int) -> None:
 
 
 def live(learner: Learner, random: Random, events: int) -> None:
-    """Let random events happen to a member. Half of them are the next ones of a good life."""
+    """Let random events happen to a member. Half of them are the usual next event."""
     story = Story(learner)
     at = 0
     for number in range(events):

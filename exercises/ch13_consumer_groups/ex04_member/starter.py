@@ -10,7 +10,7 @@ class Member:
         """The member is Unjoined, without an id and without a generation."""
 
     def happens(self, event: str, member_id: str, generation: int) -> str:
-        """Change the state after an event, and return it."""
+        """Change the state after an event, and return the new state."""
         raise NotImplementedError("Member.happens is not written yet: it returns the state")
 
     def may(self, what: str) -> bool:

@@ -1,1 +1,1 @@
-"""Exercise 13-5: find the member that joins again without need, and end the storm."""
+"""Exercise 13-5: find the member that joins again without a reason, and end the storm."""

@@ -8,7 +8,7 @@ from .public_tests import A, B, World
 
 
 def test_many_topics(learner: Learner, seed: int) -> None:
-    """two hundred topics, in another order each time"""
+    """two hundred topics, each time in another order"""
     random = Random(f"topics/{seed}")
     topics = [(f"web-{n}", n % 5 + 1) for n in range(200)]
     world = World(learner, *topics, random=random)
@@ -24,7 +24,7 @@ def test_a_long_life(learner: Learner, seed: int) -> None:
 
 
 def test_two_changes_that_add_up_to_nothing(learner: Learner) -> None:
-    """one topic gets a partition, and another one was made again with one less"""
+    """one topic gets a partition, and another was made again with one partition less"""
     world = World(learner, A, B)
     world.metadata(1, ("web-b", 3), ("web-a", 2))
     world.metadata(1, ("web-a", 2), ("web-b", 3))

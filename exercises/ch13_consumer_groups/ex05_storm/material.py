@@ -1,4 +1,4 @@
-"""The run of exercise 13-5: with the starter's code, a member joins again without need."""
+"""The run of exercise 13-5: with the starter's code, a member joins again without a reason."""
 
 from itertools import count
 from random import Random
@@ -16,7 +16,7 @@ class Run(NamedTuple):
 
     events: tuple[str, ...]
     line: int
-    """The line at which a member joins again for the first time without need."""
+    """The first line at which a member joins again without a reason."""
     member: int
     rightly: tuple[int, ...]
     """The lines at which a member joins again because it has to."""
@@ -31,7 +31,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed that has a needless join, after some that are right."""
+    """Return the first run for this seed that has a needless join after some right joins."""
     for number in count():
         made = _run_once(Random(f"storm/{seed}/{number}"))
         if made is not None:
@@ -40,8 +40,8 @@ def run(seed: int) -> Run:
 
 
 def _run_once(random: Random) -> Run | None:
-    """Let topics come and grow, and let members see them. A broker changes its order only after a
-    while. Return None unless the run is good for the exercise.
+    """Let topics come and grow, and let members see them. Later the broker lists topics in another
+    order. Return None unless the run is good for the exercise.
     """
     topics = {"web-a": random.randint(1, 4), "orders": 2, "web-b": random.randint(1, 4)}
     world = StormWorld([Watch(PATTERN) for _ in range(MEMBERS)], topics, Random(0), strict=False)

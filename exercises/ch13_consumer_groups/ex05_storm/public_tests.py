@@ -29,11 +29,11 @@ class Asked:
         return self._made.call("sees", [list(row) for row in metadata])
 
     def joins(self) -> object:
-        """Return the topics with which it joins."""
+        """Return the topics that the member sends when it joins."""
         return self._made.call("joins")
 
     def assigned(self, leads: bool) -> object:
-        """Say that the rebalance is over."""
+        """Call `assigned`: the rebalance is over."""
         return self._made.call("assigned", leads)
 
 
@@ -52,7 +52,7 @@ class World:
             raise _mismatch(error, ()) from None
 
     def metadata(self, member: int, *rows: tuple[str, int]) -> None:
-        """Let a member see this. Raises Mismatch."""
+        """Let a member see this metadata. Raises Mismatch."""
         try:
             self.world.metadata(member, list(rows))
         except WrongAnswerError as error:
@@ -91,7 +91,7 @@ def test_diagnosis(learner: Learner, material: int) -> None:
 
 
 def test_another_order(learner: Learner) -> None:
-    """the same topics in another order: everybody stays"""
+    """the same topics in another order: no member joins again"""
     world = World(learner, A, B, ORDERS)
     for rows in ((A, B, ORDERS), (B, A, ORDERS), (ORDERS, B, A), (A, ORDERS, B)):
         for member in (1, 2, 3):
@@ -119,7 +119,7 @@ def test_a_topic_goes(learner: Learner) -> None:
 
 
 def test_another_topic_in_its_place(learner: Learner) -> None:
-    """as many topics as before, but another one"""
+    """as many topics as before, but one of them is another topic"""
     world = World(learner, A, B)
     world.metadata(2, A, ("web-c", 2))
 
@@ -134,7 +134,7 @@ def test_partitions(learner: Learner) -> None:
 
 
 def test_another_leader(learner: Learner) -> None:
-    """another member leads: it counts, and the one of before does not"""
+    """another member leads: only the new leader compares the numbers of partitions"""
     world = World(learner, A, B)
     world.world.lead(2)
     world.metadata(1, ("web-a", 5), B)

@@ -17,7 +17,7 @@ def test_a_long_life(learner: Learner, seed: int) -> None:
 
 
 def test_two_members_change_places(learner: Learner) -> None:
-    """each of two members shall have what the other one has"""
+    """two members have to swap their partitions"""
     Asked(learner).assign([Row("a", (0, 1), (2, 3)), Row("b", (2, 3), (0, 1))])
 
 

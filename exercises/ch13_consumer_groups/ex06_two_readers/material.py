@@ -9,10 +9,10 @@ from .starter import Handover
 
 NAMES: Final = ("a", "b", "c")
 LEAST: Final = 5
-"""The first generation with two readers is this one, or a later one."""
+"""The earliest generation in which a partition may have two readers."""
 MOST: Final = 14
 AFTERWARDS: Final = 2
-"""The number of generations that follow it, at least."""
+"""The least number of generations that follow."""
 
 
 class Run(NamedTuple):
@@ -34,7 +34,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed in which two members read one partition, not too early."""
+    """Return the first run for this seed in which two members read one partition late enough."""
     for number in count():
         made = _run_once(Random(f"two readers/{seed}/{number}"))
         if made is not None:

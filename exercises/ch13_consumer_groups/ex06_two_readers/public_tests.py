@@ -96,7 +96,7 @@ def test_missed(learner: Learner) -> None:
 
 
 def test_both_miss(learner: Learner) -> None:
-    """both miss the answer: the next rebalance begins as this one did"""
+    """both members miss the answer: the next rebalance begins in the same state"""
     world = play(learner, 5)
     world.reads |= {"a": set(), "b": set()}
     world.settle()
@@ -107,7 +107,7 @@ def test_both_miss(learner: Learner) -> None:
 
 
 def test_handed_over(learner: Learner) -> None:
-    """a quick group: what was given up goes to its new member in the next generation"""
+    """nobody misses an answer: a given-up partition gets its new member in the next generation"""
     world = play(learner, 6)
     for name in "abc":
         world.reads[name] = set()
@@ -115,7 +115,7 @@ def test_handed_over(learner: Learner) -> None:
 
 
 def test_gone(learner: Learner) -> None:
-    """a member is gone: what it had is free at once"""
+    """a member is gone: its partitions are free at once"""
     world = play(learner, 6)
     world.reads |= {"a": set(), "b": set(), "c": set()}
     world.settle()

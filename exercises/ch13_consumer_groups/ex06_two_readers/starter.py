@@ -14,7 +14,7 @@ class Handover:
     def assign(
         self, members: Sequence[tuple[str, Sequence[int], Sequence[int]]]
     ) -> dict[str, list[int]]:
-        """Return what each member gets now, of what it shall have in the end."""
+        """Return the part of its final partitions that each member gets now."""
         given = {
             member: [one for one in wanted if self.owner.get(one, member) == member]
             for member, _, wanted in members
@@ -24,7 +24,7 @@ class Handover:
 
     def diagnosis(self) -> tuple[int, int]:
         """Return the first generation in events.txt in which a member gets a partition that another
-        one has, and the number of this partition.
+        member still has, and the number of this partition.
         """
         raise NotImplementedError(
             "Handover.diagnosis is not written yet: it returns (number of the generation, number of"

@@ -1,4 +1,4 @@
-"""The nine situations of exercise 13-7, and the right answers by our assignors."""
+"""The nine situations of exercise 13-7, and the right answers from our assignors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -66,7 +66,7 @@ def _plain(names: Iterable[str], *topics: str) -> dict[str, MemberSubscription]:
 def _with(
     before: Mapping[str, Sequence[TopicPartition]], *topics: str
 ) -> Mapping[str, MemberSubscription]:
-    """Return the members as they join again, with what they had."""
+    """Return the members as they join again, with their former partitions."""
     return {
         name: MemberSubscription(topics, owned=tuple(has), generation=1)
         for name, has in before.items()
@@ -74,7 +74,7 @@ def _with(
 
 
 def moved(before: Assignment, after: Assignment) -> int:
-    """Return how many partitions have another member afterwards."""
+    """Return how many partitions have another member afterwards than before."""
     old = {tp: member for member, has in before.items() for tp in has}
     return sum(old[tp] != member for member, has in after.items() for tp in has)
 

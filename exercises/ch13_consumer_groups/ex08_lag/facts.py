@@ -30,7 +30,7 @@ class Facts(NamedTuple):
     watched: Seen | None = None
     """The office's notes when the check began to watch the lag."""
     lag_before: int = 0
-    """The lag at that moment."""
+    """The lag when the check began to watch it."""
 
 
 def judge(before: Facts, now: Facts) -> Iterator[Step]:

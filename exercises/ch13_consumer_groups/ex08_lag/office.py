@@ -26,9 +26,9 @@ NOTES: Final = "office.json"
 LOOK_EVERY_S: Final = 0.25
 POLL_MS: Final = 500
 BACKLOG: Final = 1_200
-"""The number of orders that are there before the first worker comes."""
+"""The number of orders that are in the topic before the first worker starts."""
 FRESH_MS: Final = 2_000
-"""The age of metadata, in ms, so that new partitions are found soon."""
+"""The largest age of metadata, in ms. It is small, so new partitions are found soon."""
 WORKERS_KEY: Final = "workers"
 
 
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     complaint: str
     """Why the office could not use the newest settings. Empty if it uses them."""
     shift: int
-    """The number of the present workers' shift. New settings need a new one."""
+    """The number of the present workers' shift. New settings begin a new shift."""
     written: int
     """The orders that are in the log."""
     handled: int
@@ -51,7 +51,7 @@ class Seen(NamedTuple):
     refused: int
     """The commits that were refused."""
     skipped: int
-    """The orders that no worker has handled, although a later one of its partition was."""
+    """The unhandled orders that have a handled order behind them in their partition."""
     waiting: int
     """The orders that no worker has handled yet."""
 
@@ -99,7 +99,7 @@ class Office:
         self.refused = 0
 
     def handle(self, partition: TopicPartition, offset: int) -> None:
-        """Note that an order was handled."""
+        """Count an order that was handled."""
         self._handled += 1
         expected = self._next.get(partition, 0)
         self.skipped += max(offset - expected, 0)

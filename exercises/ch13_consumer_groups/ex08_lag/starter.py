@@ -4,7 +4,7 @@
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "cause": None,  # why the lag grows: "poll", "partitions" or "workers"
         "at_work": None,  # how many workers can have a partition at the same moment

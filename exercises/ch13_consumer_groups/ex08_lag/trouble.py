@@ -30,7 +30,7 @@ from .material import BROKERS, GROUP, POLL, RATE, SETTINGS, TOPIC, plan, setting
 from .office import NOTES, Seen
 
 ORDERS: Final = 50 * RATE
-"""The check watches the lag for at most this number of orders. A good group is calm before."""
+"""The check watches the lag for at most this number of orders. A good group is calm earlier."""
 SOME_ORDERS: Final = 5 * RATE
 """The smallest number of orders for which it watches the lag."""
 HANDLED: Final = 100

@@ -8,7 +8,7 @@ from .public_tests import make as make
 
 
 def test_a_long_life(make: Make, seed: int) -> None:
-    """nine members, twelve partitions, and a long time"""
+    """nine members and twelve partitions, for a long time"""
     random = Random(f"long/{seed}")
     CommitWorld([make() for _ in range(9)], random, 12, 120).run(900)
 
@@ -33,7 +33,7 @@ def test_large_offsets(make: Make) -> None:
 
 
 def test_a_late_worker(make: Make) -> None:
-    """a worker ends a record of a partition that has come back, before and after it is read"""
+    """a worker finishes a record of a partition that came back, before and after its new read"""
     made = make(0)
     made.assigned([A])
     made.polled(A, [5, 6, 7])

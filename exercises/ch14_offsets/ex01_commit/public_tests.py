@@ -25,28 +25,28 @@ class Compared:
         self._story = [f"Commits({interval_ms})"]
 
     def assigned(self, partitions: Sequence[str]) -> None:
-        """Say that the consumer has these partitions too."""
+        """Call `assigned`: the consumer has these partitions too."""
         self._right.assigned(partitions)
         self._tell("assigned", list(partitions))
 
     def polled(self, partition: str, offsets: Sequence[int]) -> None:
-        """Say that poll() has returned these records."""
+        """Call `polled`: poll() has returned these records."""
         self._right.polled(partition, offsets)
         self._tell("polled", partition, list(offsets))
 
     def done(self, partition: str, *offsets: int) -> None:
-        """Say that workers have ended these records, one after the other."""
+        """Call `done` for these records, one after the other."""
         for offset in offsets:
             self._right.done(partition, offset)
             self._tell("done", partition, offset)
 
     def answered(self, stored: bool) -> None:
-        """Say how the commit in flight has ended."""
+        """Call `answered` with the result of the commit in flight."""
         self._right.answered(stored)
         self._tell("answered", stored)
 
     def lost(self, partitions: Sequence[str]) -> None:
-        """Say that the consumer has lost partitions."""
+        """Call `lost`: the consumer has lost partitions."""
         self._right.lost(partitions)
         self._tell("lost", list(partitions))
 
@@ -143,7 +143,7 @@ def test_example(make: Make) -> None:
 
 
 def test_any_order_of_the_ends(make: Make) -> None:
-    """records end in the order in which they came, the other way round, and mixed"""
+    """records are finished in the order in which they came, in reverse order, and mixed"""
     for order in ((0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2), (2, 0, 3, 1)):
         made = make(0)
         made.assigned([A])
@@ -155,7 +155,7 @@ def test_any_order_of_the_ends(make: Make) -> None:
 
 
 def test_gaps(make: Make) -> None:
-    """compaction has removed records, at the begin, between two polls and at the end"""
+    """compaction has removed records at the beginning, between two polls and at the end"""
     made = make(0)
     made.assigned([A])
     made.polled(A, [7, 12])
@@ -170,7 +170,7 @@ def test_gaps(make: Make) -> None:
 
 
 def test_the_interval(make: Make) -> None:
-    """the interval begins with the first look, and again with each commit"""
+    """the interval begins with the first call of `due`, and again with each commit"""
     made = make(1_000)
     made.assigned([A])
     made.polled(A, [0, 1, 2, 3])
@@ -206,7 +206,7 @@ def test_only_what_is_new(make: Make) -> None:
 
 
 def test_a_commit_that_fails(make: Make) -> None:
-    """its offsets are due again, as far as the partition has come by then"""
+    """after a failed commit its offsets are due again, together with later progress"""
     made = make(1_000)
     made.assigned([A, B])
     made.polled(A, [0, 1, 2])
@@ -237,7 +237,7 @@ def test_one_in_flight(make: Make) -> None:
 
 
 def test_revoked_at_once(make: Make) -> None:
-    """a rebalance does not wait for the interval, and not for the commit in flight"""
+    """a rebalance waits neither for the interval nor for the commit in flight"""
     made = make(1_000)
     made.assigned([A, B])
     made.polled(A, [0, 1])

@@ -1,4 +1,4 @@
-"""Exercise 14-1: say what to commit, and when. README.md describes the task.
+"""Exercise 14-1: decide what to commit, and when. README.md describes the task.
 `kafka-edu lab check 14-1` tests your code. `kafka-edu lab hint 14-1` gives a hint.
 """
 
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 
 class Commits:
-    """Says what one consumer commits, whose workers end their records in any order."""
+    """Decides what one consumer commits. Its workers finish their records in any order."""
 
     def __init__(self, interval_ms: int) -> None:
         """Nothing was read yet."""
         self.interval_ms = interval_ms
 
     def assigned(self, partitions: Sequence[str]) -> None:
-        """Begin to read these partitions, in addition to the others."""
+        """The consumer now has these partitions, in addition to the others."""
 
     def polled(self, partition: str, offsets: Sequence[int]) -> None:
-        """Note the records that poll() has returned. The workers have them now."""
+        """poll() has returned these records. The workers have them now."""
 
     def done(self, partition: str, offset: int) -> None:
-        """Note that a worker has ended a record."""
+        """A worker has finished a record."""
 
     def due(self, now_ms: int) -> dict[str, int]:
         """Return what to commit between two calls of poll()."""
@@ -28,7 +28,7 @@ class Commits:
         )
 
     def answered(self, stored: bool) -> None:
-        """Note whether the last commit of `due` is stored."""
+        """The last commit from `due` has ended. `stored`: the broker has stored it."""
 
     def revoked(self, partitions: Sequence[str]) -> dict[str, int]:
         """Return what to commit before these partitions are given up."""
@@ -37,4 +37,4 @@ class Commits:
         )
 
     def lost(self, partitions: Sequence[str]) -> None:
-        """Forget partitions that others may have already."""
+        """Forget partitions that other members may already have."""

@@ -1,1 +1,1 @@
-"""Exercise 14-2: where a consumer reads without a valid position."""
+"""Exercise 14-2: where a consumer begins to read if it has no valid position."""

@@ -34,19 +34,19 @@ class Compared:
         return self._compare("begin", (partition, committed), expected, why)
 
     def asked(self, partition: str, place: Place) -> Answer:
-        """Compare what follows from the program's wish. Raises Mismatch."""
+        """Compare the answer after the program asks for a place. Raises Mismatch."""
         expected = self._right.asked(partition, place)
         why = "the program has asked for this place, whatever the policy is"
         return self._compare("asked", (partition, place), expected, why)
 
     def out_of_range(self, partition: str, offset: int) -> Answer:
-        """Compare what follows from an offset that is not there. Raises Mismatch."""
+        """Compare the answer for an offset that the log does not have. Raises Mismatch."""
         expected = self._right.out_of_range(partition, offset)
         why = f"the log has no offset {offset}, so the policy {self._right.policy} decides"
         return self._compare("out_of_range", (partition, offset), expected, why)
 
     def truncated(self, partition: str, offset: int, end: int | None) -> Answer:
-        """Compare what follows from a truncated log. Raises Mismatch."""
+        """Compare the answer for a truncated log. Raises Mismatch."""
         expected = self._right.truncated(partition, offset, end)
         if end is None:
             why = f"the leader knows no end, so the policy {self._right.policy} decides"
@@ -59,7 +59,7 @@ class Compared:
         return self._compare("truncated", (partition, offset, end), expected, why)
 
     def found(self, partition: str, place: Place, offset: int | None) -> Answer:
-        """Compare what follows from the leader's answer. Raises Mismatch."""
+        """Compare the answer after the leader has found an offset. Raises Mismatch."""
         waits = self._right.last.get(partition)
         expected = self._right.found(partition, place, offset)
         if expected is None:
@@ -75,13 +75,13 @@ class Compared:
         return self._compare("found", (partition, place, offset), expected, why)
 
     def sought(self, partition: str, offset: int) -> None:
-        """Say that the program has called seek()."""
+        """Call `sought`: the program has called seek()."""
         self._right.sought(partition, offset)
         self._made.call("sought", partition, offset)
         self._story.append(f"sought({partition!r}, {offset})")
 
     def gone(self, partition: str) -> None:
-        """Say that the consumer does not have the partition any more."""
+        """Call `gone`: the consumer does not have the partition any more."""
         self._right.gone(partition)
         self._made.call("gone", partition)
         self._story.append(f"gone({partition!r})")
@@ -137,7 +137,7 @@ def test_out_of_range(make: Make, policy: str) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_asked(make: Make, policy: str) -> None:
-    """the program asks for the begin, the end and a time, also for the time 0"""
+    """the program asks for the beginning, the end and a time, also for the time 0"""
     made = make(policy)
     made.begin(A, 70)
     for place in (EARLIEST, LATEST, 1_700_000_000_000, 0):
@@ -164,7 +164,7 @@ def test_no_record_is_so_new(make: Make) -> None:
 
 
 def test_answers_that_come_late(make: Make) -> None:
-    """the leader answers a question that is not the last one"""
+    """the leader answers an older question than the last one"""
     made = make(LATEST)
     made.begin(A, None)
     made.asked(A, EARLIEST)
@@ -191,7 +191,7 @@ def test_an_answer_after_a_seek(make: Make) -> None:
 
 
 def test_an_answer_after_an_error(make: Make) -> None:
-    """with none, the position fails while the leader is asked"""
+    """with the policy none, the position becomes invalid before the leader has answered"""
     made = make(NONE)
     made.asked(A, EARLIEST)
     made.out_of_range(A, 12)
@@ -205,7 +205,7 @@ def test_an_answer_after_an_error(make: Make) -> None:
 
 
 def test_gone(make: Make) -> None:
-    """a partition goes while the leader is asked, and comes back"""
+    """a partition is revoked before the leader has answered, and comes back"""
     made = make(EARLIEST)
     made.begin(A, None)
     made.begin(B, None)

@@ -14,18 +14,18 @@ class Reset:
         self.policy = policy
 
     def begin(self, partition: str, committed: int | None) -> Answer:
-        """Return where a new partition begins."""
+        """Return where the consumer begins to read a new partition."""
         raise NotImplementedError(
             'Reset.begin is not written yet: it returns ("go", offset), ("look", place) or'
             ' ("fail",)'
         )
 
     def asked(self, partition: str, place: Place) -> Answer:
-        """Return what to do when the program asks for a place."""
+        """Return what to do when the program asks to read from a place."""
         raise NotImplementedError('Reset.asked is not written yet: it returns ("look", place)')
 
     def sought(self, partition: str, offset: int) -> None:
-        """Note that the program has called seek()."""
+        """The program has called seek() with this offset."""
 
     def out_of_range(self, partition: str, offset: int) -> Answer:
         """Return what to do when the leader does not have the position's offset."""
@@ -34,14 +34,14 @@ class Reset:
         )
 
     def truncated(self, partition: str, offset: int, end: int | None) -> Answer:
-        """Return what to do when the leader says where the log begins to differ."""
+        """Return what to do when the leader has said where its log begins to differ."""
         raise NotImplementedError(
             'Reset.truncated is not written yet: it returns ("go", offset), ("look", place) or'
             ' ("fail",)'
         )
 
     def found(self, partition: str, place: Place, offset: int | None) -> Answer:
-        """Return what to do when the leader says the offset of a place."""
+        """Return what to do when the leader has answered with the offset of a place."""
         raise NotImplementedError(
             'Reset.found is not written yet: it returns ("go", offset), ("look", place) or None'
         )

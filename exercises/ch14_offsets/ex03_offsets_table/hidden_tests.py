@@ -31,7 +31,7 @@ def test_two_partitions(make: Make) -> None:
 
 
 def test_names_with_dashes(make: Make) -> None:
-    """names that look alike when they are put together"""
+    """names that become equal when they are joined with dashes"""
     made = make()
     keys: list[Key] = [
         (OFFSET, "a", "b-c", 1),

@@ -48,7 +48,7 @@ class Compared:
         self._noted: list[Row] = []
 
     def note(self, records: Sequence[Row]) -> None:
-        """Say what the dirty part has."""
+        """Call `note` with records of the dirty part."""
         self._right.note(records)
         self._noted += records
         self._made.call("note", list(records))
@@ -230,7 +230,7 @@ def test_in_parts(make: Make) -> None:
 
 
 def test_empty_groups(make: Make) -> None:
-    """an empty group keeps its offsets for the retention, from when its last member went"""
+    """an empty group keeps its offsets for the retention, counted since its last member left"""
     made = make()
     commits: list[Commit] = [("web", 0, 0, None), ("web", 1, NOW_MS, None)]
     for since_ms in (LONG_AGO_MS - 1, LONG_AGO_MS, LATELY_MS, NOW_MS):
@@ -271,7 +271,7 @@ def test_without_members(make: Make) -> None:
 
 
 def test_its_own_time(make: Make) -> None:
-    """old clients say themselves when an offset expires"""
+    """an old client has set the time at which its offset expires"""
     made = make()
     commits: list[Commit] = [
         ("web", n, 0, expires_ms) for n, expires_ms in enumerate((NOW_MS - 1, NOW_MS, NOW_MS + 1))

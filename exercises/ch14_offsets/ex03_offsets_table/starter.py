@@ -11,13 +11,13 @@ Commit = tuple[str, int, int, int | None]  # topic, partition, committed_ms, exp
 
 
 class OffsetsTable:
-    """Decides for one partition of __consumer_offsets."""
+    """Decides which records of one partition of __consumer_offsets stay or expire."""
 
     def __init__(self) -> None:
         """Nothing was noted yet."""
 
     def note(self, records: Sequence[Row]) -> None:
-        """Note the records of the dirty part."""
+        """Store the offset of the last record of each key in the dirty part."""
 
     def keep(self, records: Sequence[Row], end: int, young: bool) -> list[int]:
         """Return the offsets of the records that stay."""

@@ -28,7 +28,7 @@ def test_two_consumers(make: Make) -> None:
 
 
 def test_all_at_once(make: Make) -> None:
-    """all that is in the buffer is returned in one poll(), of both partitions in turn"""
+    """one poll() returns the whole buffer, with records of both partitions in turn"""
     made = make(100, 1_000)
     for offset in range(300):
         made.fetched(A if offset % 2 else B, [5_000_000_000 + offset])

@@ -1,4 +1,4 @@
-"""The run of exercise 14-4: with the starter's code, records are committed and never done."""
+"""The run of exercise 14-4: with the starter's code, records are committed but never processed."""
 
 from itertools import count
 from random import Random
@@ -23,11 +23,11 @@ class Run(NamedTuple):
     events: tuple[str, ...]
     interval_ms: int
     offset: int
-    """The first record that nobody has worked on."""
+    """The first record that no member has worked on."""
     lost: tuple[int, ...]
     """All records that are lost."""
     commit_ms: int
-    """When the commit was sent that lost it."""
+    """The time of the commit that lost this record."""
     done: tuple[int, ...]
     """The offsets of the records that were done. Those of different partitions differ."""
     commits: tuple[int, ...]
@@ -53,7 +53,7 @@ def run(seed: int) -> Run:
 
 
 def _run_once(random: Random) -> Run | None:
-    """Let a member be killed, and another one go on. Return None unless records are lost."""
+    """Kill a member, and let another member continue. Return None unless records are lost."""
     interval_ms = random.randint(200, 400)
     first = {"web-0": random.randint(100, 300), "web-1": random.randint(500, 900)}
     world = AutoCommitWorld(random, first, EACH)

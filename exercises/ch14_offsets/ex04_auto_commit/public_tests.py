@@ -29,7 +29,7 @@ class Compared:
         self._story = [f"AutoCommit({interval_ms}, {most})"]
 
     def fetched(self, partition: str, offsets: Sequence[int]) -> None:
-        """Say that records are in the buffer."""
+        """Call `fetched`: records are in the buffer."""
         self._right.fetched(partition, offsets)
         self._made.call("fetched", partition, list(offsets))
         self._story.append(f"fetched({partition!r}, {list(offsets)})")
@@ -136,7 +136,7 @@ def test_the_interval(make: Make) -> None:
 
 
 def test_nothing_new(make: Make) -> None:
-    """the interval is over, and nothing was returned since, or for one partition only"""
+    """the interval is over, and poll() returned no new records, or those of one partition only"""
     made = make(100, 2)
     for now_ms in (0, 100, 200):
         made.poll(now_ms)
@@ -161,7 +161,7 @@ def test_each_poll_commits(make: Make) -> None:
 
 
 def test_a_full_buffer(make: Make) -> None:
-    """much is in the buffer, and poll() returns a part of it: only that part counts"""
+    """poll() returns only a part of the buffer: only that part is committed"""
     made = make(100, 3)
     made.fetched(A, range(100))
     for now_ms in range(0, 800, 40):

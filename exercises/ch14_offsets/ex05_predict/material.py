@@ -1,4 +1,4 @@
-"""The ten situations of exercise 14-5, and the right answers by runs of our consumer.
+"""The ten situations of exercise 14-5, and the right answers from runs of our consumer.
 
 The runs are in virtual time, on a simulated broker.
 """
@@ -46,7 +46,7 @@ PROPERTIES: Final = {
 }
 LIMIT_MS: Final = 600_000
 SETTLE_MS: Final = 3_000
-"""Within this time B has read all that there is: it works 1 ms on each record."""
+"""In this time consumer B has read all records: it works 1 ms on each record."""
 Program = Callable[["Reader", Consumer], Awaitable[None]]
 
 
@@ -208,7 +208,7 @@ class Bench:
         self._cluster.advance(ms)
 
     def until_done(self, reader: Reader, count: int) -> None:
-        """Let time pass until the program has ended its work on so many records."""
+        """Let time pass until the program has worked on this number of records."""
         self.wait_for(lambda: len(reader.done) >= count)
 
     def kill(self, reader: Reader) -> None:
@@ -396,7 +396,7 @@ def _first_commit(random: Random, bench: Bench) -> Situation:
 
 
 def _read_all(random: Random, bench: Bench) -> tuple[str, Reader, int]:
-    """Let A read a topic to its end, without a commit."""
+    """Let consumer A read a topic to its end, without a commit."""
     records = random.randint(15, 40)
     topic = bench.topic()
     bench.send(topic, records)
@@ -407,7 +407,7 @@ def _read_all(random: Random, bench: Bench) -> tuple[str, Reader, int]:
 
 
 def _low(random: Random, bench: Bench) -> Situation:
-    """Return the question about a commit of too few."""
+    """Return the question about a commit below the program's progress."""
     topic, a, records = _read_all(random, bench)
     committed = records - random.randint(3, 12)
     more = random.randint(5, 20)
@@ -423,7 +423,7 @@ def _low(random: Random, bench: Bench) -> Situation:
 
 
 def _high(random: Random, bench: Bench) -> Situation:
-    """Return the question about a commit of too many."""
+    """Return the question about a commit above the program's progress."""
     topic, a, records = _read_all(random, bench)
     beyond = random.randint(3, 9)
     more = beyond + random.randint(5, 20)

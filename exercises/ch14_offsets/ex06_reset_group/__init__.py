@@ -1,1 +1,1 @@
-"""Exercise 14-6: reset a group to a time, while records come all the time."""
+"""Exercise 14-6: reset a group to a point in time, while new records come all the time."""

@@ -1,4 +1,4 @@
-"""The billing of exercise 14-6, and its shop: a program with some members of the group, and a
+"""The billing program of exercise 14-6, and its shop: some members of the group, and a
 producer whose orders come by the clock. `python -m … FOLDER SUPERVISOR-PID SERVERS SETTINGS OPEN`
 runs it until the cluster ends. OPEN lists the partitions that get orders.
 """
@@ -24,16 +24,16 @@ from .material import GROUP, OTHER, RATE, TOPIC
 
 NOTES: Final = "billing.json"
 LOOKS_EVERY: Final = RATE // 4
-"""After so many orders the program writes its notes and looks at its settings."""
+"""After this number of orders the program writes its notes and reads its settings."""
 MOST_MEMBERS: Final = 4
 
 
 class Read(NamedTuple):
-    """The records of one partition that were read since the billing began."""
+    """The records of one partition that were read since the billing program began."""
 
     lowest: int
     behind: int
-    """The offset behind the highest one."""
+    """The highest offset that was read, plus 1."""
     distinct: int
     """How many different records were read."""
 
@@ -95,7 +95,7 @@ class Billing:
             self._sent += 1
 
     def _look_at_settings(self, trace: Tracer) -> None:
-        """Let members join or leave, if the settings have changed."""
+        """If the settings have changed, let members join or leave."""
         settings = self._settings.changed()
         if settings is None:
             return

@@ -25,7 +25,7 @@ class Facts(NamedTuple):
     billing: Seen | None
     """None: the billing has written nothing."""
     committed: Mapping[str, int]
-    """Partition → the group's offset; without those that have none."""
+    """Partition → the group's offset. Partitions without an offset are left out."""
     ends: Mapping[str, int]
     """Partition → the end of its log when the check began."""
 
@@ -118,7 +118,7 @@ def _caught_up(now: Facts) -> Step:
 
 
 def is_caught_up(now: Facts) -> bool:
-    """Return whether the group has committed all that had come when the check began."""
+    """Return whether the group has committed all records that existed when the check began."""
     return _caught_up(now).passed
 
 

@@ -12,7 +12,7 @@ BROKERS: Final = 2
 PARTITIONS: Final = 3
 MEMBERS: Final = 2
 RATE: Final = 20
-"""The orders that come in a second, and the refunds."""
+"""The orders and the refunds that come in a second."""
 REFUNDS: Final = 60
 """The refunds that were paid before the trouble."""
 SETTINGS: Final = "billing.properties"
@@ -50,16 +50,16 @@ members={members}
 
 
 class Plan(NamedTuple):
-    """The orders of the day, and when the price list came."""
+    """The orders of the day, and the time of the wrong price list."""
 
     time_ms: int
-    """When the wrong price list came."""
+    """The time at which the wrong price list came."""
     timestamps: tuple[tuple[int, ...], ...]
     """Partition → the timestamp of each order, in ms, from offset 0 on."""
     begins: tuple[int, ...]
     """Partition → the offset of the first order that has to be billed again."""
     closed: int
-    """The partition without an order since then."""
+    """The partition without an order since that time."""
 
     @property
     def time(self) -> str:

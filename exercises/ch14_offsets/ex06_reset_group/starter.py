@@ -4,7 +4,7 @@
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "orders-0": None,  # the offset at which the group has to begin in partition 0
         "orders-1": None,  # the same for partition 1

@@ -52,7 +52,7 @@ TOPIC_SETTINGS: Final = {"retention.ms": "-1"}
 """The orders are older than a week."""
 FIRST_RECORDS: Final = 10
 SENT: Final = 60 * RATE
-"""The check watches for so many new records. A billing that reads has caught up much earlier. The
+"""The check waits for this number of new records. A working billing catches up much earlier. The
 clock does not count, because on a busy machine the billing itself is slow.
 """
 BILLING: Final = LabProgram(f"{__package__}.billing", NOTES)

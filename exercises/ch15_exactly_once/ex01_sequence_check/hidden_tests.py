@@ -8,7 +8,7 @@ from .public_tests import LAST, Partition
 
 
 def test_five_in_flight(learner: Learner, seed: int) -> None:
-    """five requests are in flight; connections end, and all that is not acked is sent again"""
+    """five requests are in flight; connections break, and all unacked batches are sent again"""
     random = Random(f"flight/{seed}")
     one = Partition(learner, 1_000)
     following = random.randrange(LAST - 40, LAST)
@@ -27,7 +27,7 @@ def test_five_in_flight(learner: Learner, seed: int) -> None:
 
 
 def test_two_producers(learner: Learner, seed: int) -> None:
-    """each producer has an object of its own, and they must not mix"""
+    """each producer has an object of its own, and the objects must not share state"""
     random = Random(f"two/{seed}")
     both = [Partition(learner, 10 * number) for number in range(2)]
     following = [0, 0]
@@ -41,7 +41,7 @@ def test_two_producers(learner: Learner, seed: int) -> None:
 
 
 def test_written_without_a_check(learner: Learner) -> None:
-    """a follower became the leader: it has written batches that it was never asked about"""
+    """a follower became the leader: it has written batches without a call of `check`"""
     one = Partition(learner, 300)
     for first in range(0, 24, 3):
         one.write(4, first, 3)
@@ -54,7 +54,7 @@ def test_written_without_a_check(learner: Learner) -> None:
 
 
 def test_large_batches(learner: Learner) -> None:
-    """a batch of a million records, before and behind the wrap"""
+    """a batch of a million records, before and after the wrap of the sequence numbers"""
     one = Partition(learner, 1 << 40)
     one.send(0, LAST - 500_000, 1_000_000)
     one.check(0, LAST - 500_000, 1_000_000)

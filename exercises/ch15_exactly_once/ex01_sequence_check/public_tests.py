@@ -37,7 +37,7 @@ class Partition:
         )
 
     def write(self, epoch: int, first: int, count: int = 1) -> None:
-        """Let the batch be written, whatever the check would say."""
+        """Write the batch without a check."""
         offset = self.right.written(epoch, first, count)
         self._made.call("written", epoch, first, count, offset)
 
@@ -96,7 +96,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_any_beginning(learner: Learner) -> None:
-    """a producer of which nothing is known begins somewhere"""
+    """an unknown producer may begin with any sequence number"""
     for epoch, first in ((0, 0), (0, 17), (5, 900), (0, LAST)):
         one = Partition(learner, 100)
         one.check(epoch, first, 4)
@@ -140,7 +140,7 @@ def test_epochs(learner: Learner) -> None:
 
 
 def test_fence(learner: Learner) -> None:
-    """the coordinator raises the epoch: of a known producer, and of an unknown one"""
+    """the coordinator raises the epoch of a known producer, and of an unknown producer"""
     one = Partition(learner, 50)
     one.send(0, 0, 3)
     one.fence(1)
@@ -167,7 +167,7 @@ def test_a_marker_of_the_same_epoch(learner: Learner) -> None:
 
 
 def test_the_wrap(learner: Learner) -> None:
-    """the numbers reach 2,147,483,647, and go on with 0"""
+    """the numbers reach 2,147,483,647, and continue with 0"""
     one = Partition(learner, 9)
     one.send(0, LAST - 4, 3)
     one.check(0, 0)

@@ -13,9 +13,9 @@ class SequenceCheck:
         raise NotImplementedError("SequenceCheck.check is not written yet: it returns an answer")
 
     def written(self, epoch: int, first: int, count: int, offset: int) -> None:
-        """Note that a batch was written at this offset."""
+        """Store that a batch was written at this offset."""
         raise NotImplementedError("SequenceCheck.written is not written yet: it notes a batch")
 
     def fence(self, epoch: int) -> None:
-        """Note that the coordinator has raised the epoch."""
+        """The coordinator has raised the epoch to this one."""
         raise NotImplementedError("SequenceCheck.fence is not written yet: it notes an epoch")

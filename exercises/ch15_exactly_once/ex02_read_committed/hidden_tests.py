@@ -14,7 +14,7 @@ def test_many_producers(learner: Learner, seed: int) -> None:
 
 
 def test_two_partitions(learner: Learner, seed: int) -> None:
-    """the same producers write to two partitions, which must not mix"""
+    """the same producers write to two partitions, which must not share state"""
     random = Random(f"two/{seed}")
     both = [Partition(learner) for _ in range(2)]
     for _ in range(8):
@@ -25,7 +25,7 @@ def test_two_partitions(learner: Learner, seed: int) -> None:
 
 
 def play_more(one: Partition, random: Random) -> None:
-    """Let three producers write a transaction each, of which one is aborted."""
+    """Let three producers write one transaction each. One of the transactions is aborted."""
     producers = random.sample(range(3), 3)
     one.write(*producers, NOBODY)
     for producer in producers[:2]:

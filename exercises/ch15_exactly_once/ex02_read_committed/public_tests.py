@@ -155,7 +155,7 @@ def test_no_transactions(learner: Learner) -> None:
 
 
 def test_the_marker_must_be_replicated(learner: Learner) -> None:
-    """a marker is in the log, and the high watermark comes to it slowly"""
+    """a marker is in the log, and the high watermark reaches it step by step"""
     one = Partition(learner)
     one.write(NOBODY, 7, 7, NOBODY)
     one.decide(7, COMMIT)
@@ -177,7 +177,7 @@ def test_the_next_transaction_of_a_producer(learner: Learner) -> None:
 
 
 def test_one_that_hangs(learner: Learner) -> None:
-    """one producer hangs, and others commit behind it"""
+    """one transaction stays open, and other producers commit behind it"""
     one = Partition(learner)
     one.write(5, 6)
     for producer in (6, 8, 9):

@@ -1,4 +1,4 @@
-"""Exercise 15-2: what read_committed may see. README.md describes the task. `kafka-edu lab check
+"""Exercise 15-2: what read_committed reads. README.md describes the task. `kafka-edu lab check
 15-2` tests your code. `kafka-edu lab hint 15-2` gives a hint.
 """
 
@@ -11,11 +11,11 @@ class ReadCommitted:
     """The last stable offset and the aborted transactions of a partition, and a reader's filter."""
 
     def opened(self, producer: int, offset: int) -> None:
-        """Note that a transaction begins."""
+        """A transaction of the producer begins at this offset."""
         raise NotImplementedError("ReadCommitted.opened is not written yet: it notes a beginning")
 
     def ended(self, producer: int, offset: int) -> None:
-        """Note that a marker ends the producer's transaction."""
+        """The marker at this offset ends the producer's transaction."""
         raise NotImplementedError("ReadCommitted.ended is not written yet: it notes a marker")
 
     def last_stable(self, high_watermark: int) -> int:

@@ -74,7 +74,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_init(learner: Learner) -> None:
-    """a process begins with the id, in each state"""
+    """a producer sends InitProducerId, in each state"""
     made = learner.make()
     for state in STATES:
         ask(made, state, "init")
@@ -88,7 +88,7 @@ def test_add(learner: Learner) -> None:
 
 
 def test_one_decision(learner: Learner) -> None:
-    """commit and abort in the states in which one of them was decided"""
+    """commit and abort in the states after the decision"""
     made = learner.make()
     for state in (*PREPARED, "CompleteCommit", "CompleteAbort"):
         for event in ("commit", "abort"):
@@ -144,7 +144,7 @@ def test_a_lost_answer(learner: Learner) -> None:
 
 
 def test_a_second_process(learner: Learner) -> None:
-    """another process begins with the id, while a transaction is open"""
+    """another producer starts with the same id while a transaction is open"""
     made = learner.make()
     happens = ("init", "add", "init", "init", "add", "fenced", "init", "written", "init", "add")
     assert walk(made, happens) == "Ongoing"

@@ -21,7 +21,7 @@ def test_time_out_after_time_out(learner: Learner) -> None:
 
 
 def test_a_very_late_batch(learner: Learner) -> None:
-    """a batch arrives two lives and some transactions later"""
+    """a batch arrives after its producer has restarted twice and has had other transactions"""
     world = World(learner)
     world.do("send", 2, 1)
     world.do("expire", 2)
@@ -39,7 +39,7 @@ def test_a_very_late_batch(learner: Learner) -> None:
 
 
 def test_a_replacement_while_it_times_out(learner: Learner) -> None:
-    """a producer is started again right behind the time-out, and the old batch is on its way"""
+    """a producer restarts right after the time-out, while its old batch is in flight"""
     world = World(learner)
     for producer in (1, 2, 3):
         world.do("send", producer, 0)

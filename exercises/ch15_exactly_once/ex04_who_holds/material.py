@@ -20,7 +20,7 @@ class Run(NamedTuple):
     events: tuple[Event, ...]
     partition: int
     producer: int
-    """The producer whose transaction nobody will end."""
+    """The producer whose transaction stays open for ever."""
     by: int
     """The number of the event that wrote the first record of this transaction."""
 
@@ -46,8 +46,8 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Make a run with these random choices. Return None unless exactly one transaction hangs in the
-    end, and much was written behind it.
+    """Make a run with these random choices. Return None unless exactly one transaction hangs at the
+    end, with many batches behind it.
     """
     world = HangingWorld(Coordinator)
     for _ in range(TURNS):

@@ -77,7 +77,7 @@ class World:
         self.all_stable()
 
     def look(self) -> None:
-        """Check that no transaction hangs, and nobody was refused without a reason."""
+        """Check that no transaction hangs, and that no producer was refused without a reason."""
         world = self.world
         for number, producer, first in world.hanging():
             raise self._refusal(
@@ -152,7 +152,7 @@ def _why_not_event(made: Run, event: int) -> str:
 
 
 def test_a_late_batch(learner: Learner) -> None:
-    """a batch is on its way while its transaction times out"""
+    """a batch is in flight while its transaction times out"""
     world = World(learner)
     world.do("send", 1, 0)
     world.do("expire", 1)
@@ -164,7 +164,7 @@ def test_a_late_batch(learner: Learner) -> None:
 
 
 def test_a_producer_that_does_not_notice(learner: Learner) -> None:
-    """the transaction times out, and the producer writes on, and wants to commit"""
+    """the transaction times out, but the producer continues to write, and tries to commit"""
     world = World(learner)
     world.do("send", 3, 1)
     world.do("arrive", 3)
@@ -193,7 +193,7 @@ def test_all_partitions(learner: Learner) -> None:
 
 
 def test_a_second_life(learner: Learner) -> None:
-    """a producer starts again while its batch is on its way"""
+    """a producer restarts while its batch is in flight"""
     world = World(learner)
     world.do("send", 1, 0)
     world.do("start", 1)
@@ -206,7 +206,7 @@ def test_a_second_life(learner: Learner) -> None:
 
 
 def test_healthy_producers(learner: Learner) -> None:
-    """nothing times out: nobody is refused, however many transactions there are"""
+    """nothing times out: no producer is refused, with any number of transactions"""
     world = World(learner)
     for turn in range(9):
         for producer in PRODUCERS:

@@ -14,7 +14,7 @@ class Coordinator:
         self.partitions: list[int] = []
 
     def init(self) -> tuple[int, Markers]:
-        """Begin a new life of the producer. Abort the transaction of its last life."""
+        """A producer starts: give it a new epoch, and abort its open transaction."""
         self.epoch += 1
         return self.epoch, self._finish()
 
@@ -33,7 +33,7 @@ class Coordinator:
         return self._finish()
 
     def expire(self) -> Markers:
-        """Abort the transaction, because it takes too long."""
+        """Abort the transaction because its transaction.timeout.ms are over."""
         return self._finish()
 
     def _finish(self) -> Markers:

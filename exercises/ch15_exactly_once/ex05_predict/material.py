@@ -1,4 +1,4 @@
-"""The two logs of exercise 15-5. What readers see of them, the broker's own log and reader say."""
+"""The two logs of exercise 15-5. The right answers come from the broker's own log and reader."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -88,7 +88,7 @@ def _table(batches: list[Batch]) -> str:
 
 
 def _first_logs(random: Random) -> Iterator[CommittedWorld]:
-    """Yield random logs in which a transaction is open, and which have all that log A asks for."""
+    """Yield random logs that fit log A's questions. In each of them a transaction is open."""
     while True:
         world = _random_world(random)
         world.replicate(world.end)

@@ -18,7 +18,7 @@ class Facts(NamedTuple):
     """The state of each broker, as the supervisor reports it: running, paused or stopped."""
     topic: TopicFacts
     lso: int
-    """The last stable offset; -1 if no leader says it."""
+    """The last stable offset; -1 if no leader answers."""
     records: tuple[str, ...] = ()
     """The values of all records, committed or not, in the order of their offsets."""
     committed: tuple[str, ...] = ()

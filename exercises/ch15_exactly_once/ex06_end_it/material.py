@@ -1,4 +1,4 @@
-"""The trouble of exercise 15-6, and its ticket: one of some jobs has left its transaction open."""
+"""The trouble of exercise 15-6, and its ticket: one of the jobs has left a transaction open."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -49,7 +49,7 @@ class Plan(NamedTuple):
 
     @property
     def lso(self) -> int:
-        """The last stable offset that the trouble leaves: each transaction has a marker too."""
+        """The last stable offset during the trouble. Each transaction also has a marker."""
         return sum(count + 1 for _, count in self.before)
 
     @property
@@ -59,7 +59,7 @@ class Plan(NamedTuple):
 
     @property
     def hidden(self) -> int:
-        """How many committed records readers get as soon as the transaction has ended."""
+        """How many more committed records readers get when the transaction has ended."""
         return sum(count for _, count in self.behind)
 
     @property

@@ -42,7 +42,7 @@ def test_holder(learner: Learner, truth: Plan) -> None:
 
 
 def test_hidden(learner: Learner, truth: Plan) -> None:
-    """the report says how many committed payments came to the readers by ending it"""
+    """the report says how many committed payments the readers got because it ended"""
     came = said(learner, "hidden")
     if came == truth.hidden and not isinstance(came, bool):
         return

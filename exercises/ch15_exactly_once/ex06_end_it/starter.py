@@ -4,7 +4,7 @@ lab check 15-6` examines your cluster. `kafka-edu lab hint 15-6` gives a hint.
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "lso": None,  # the last stable offset at which readers stood still
         "holder": None,  # the transactional id whose transaction held it

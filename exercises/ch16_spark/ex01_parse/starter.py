@@ -1,4 +1,4 @@
-"""Exercise 16-1: parse a line, or say which field of it is wrong. README.md has the task.
+"""Exercise 16-1: parse a line, or name its first wrong field. README.md has the task.
 `kafka-edu lab check 16-1` tests your code, and `kafka-edu lab hint 16-1` gives you a hint.
 """
 

@@ -140,7 +140,7 @@ def test_good(job: Checked) -> None:
 
 
 def test_every_record(job: Checked) -> None:
-    """a null value, an empty value and noise have a row, too"""
+    """a null value, an empty value and noise each have a row"""
     values: list[bytes | None] = [None, b"", b"\x16\x03\x01\x02", GOOD.text.encode(), b"-"]
     came = job.run(values).rows
     records = records_of(values)

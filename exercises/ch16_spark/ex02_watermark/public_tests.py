@@ -186,7 +186,7 @@ def test_one_before_the_edge(counts: MakeCounts) -> None:
 
 
 def test_never_falls(counts: MakeCounts) -> None:
-    """a batch of old lines does not move the watermark back"""
+    """a batch with only old lines does not move the watermark back"""
     checked = counts()
     checked.batch(10, 400)
     checked.batch(370, 360)

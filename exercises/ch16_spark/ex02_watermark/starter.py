@@ -15,7 +15,7 @@ class WindowCounts:
         self.delay_s = delay_s
 
     def batch(self, times: Sequence[int]) -> tuple[int, list[Window]]:
-        """Count one batch. Return how many lines it drops, and the windows that it closes."""
+        """Count one batch. Return how many of its lines are dropped, and the windows that close."""
         raise NotImplementedError(
             "WindowCounts.batch is not written yet: it returns (dropped, closed)"
         )

@@ -1,4 +1,4 @@
-"""Exercise 16-3: group lines into sessions, in whatever order they come. README.md has the task.
+"""Exercise 16-3: group lines into sessions, also lines that come late. README.md has the task.
 `kafka-edu lab check 16-3` tests your code, and `kafka-edu lab hint 16-3` gives you a hint.
 """
 
@@ -18,7 +18,7 @@ class Sessions:
         )
 
     def close(self, watermark_s: int) -> list[tuple[str, int, int, int]]:
-        """Remove the sessions that are over at this watermark, and return them."""
+        """Remove and return the sessions that are over at this watermark."""
         raise NotImplementedError(
             "Sessions.close is not written yet: it returns a list of (client, first_s, last_s,"
             " lines)"

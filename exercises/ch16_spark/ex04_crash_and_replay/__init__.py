@@ -1,1 +1,1 @@
-"""Exercise 16-4: exactly-once results when a query crashes and runs a batch again."""
+"""Exercise 16-4: exactly-once results although a query crashes and runs a batch again."""

@@ -71,7 +71,7 @@ class Checked:
             raise Mismatch(asked, expected, shown, why, read="next_batch")
 
     def survives(self, rows: Sequence[int], later: Sequence[int], *, zombies: bool) -> None:
-        """Kill the query after every step. Raise Mismatch if a row is lost, or there twice."""
+        """Kill the query after every step. Raise Mismatch if a row is lost or duplicated."""
         try:
             for world in worlds(lambda: self.code, rows, later, zombies=zombies):
                 self.judge(world)
@@ -79,7 +79,7 @@ class Checked:
             raise AssertionError(str(refused)) from None
 
     def judge(self, world: World) -> None:
-        """Raise Mismatch if a row is lost, or there twice. The message shows no line of the
+        """Raise Mismatch if a row is lost or duplicated. The message shows no line of the
         learner's code, because many answers together have caused the fault.
         """
         self._learner.answered_at = 0
@@ -197,7 +197,7 @@ def test_more_rows(checked: Checked) -> None:
 
 
 def test_zombies(checked: Checked) -> None:
-    """the query is killed after every step, and its zombie goes on at every later step"""
+    """the query is killed after every step, and its zombie continues at every later step"""
     checked.survives((2, 1), (3, 2), zombies=True)
 
 

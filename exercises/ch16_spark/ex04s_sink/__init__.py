@@ -1,1 +1,1 @@
-"""Exercise 16-4s: a sink that stores each row once, although its process is killed."""
+"""Exercise 16-4s: a sink that stores each row exactly once, even if its process is killed."""

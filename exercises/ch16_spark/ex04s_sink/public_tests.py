@@ -37,8 +37,8 @@ class Folder:
         self._learner.close()
 
     def holds(self, right: Sequence[Row], *, twice: str = TWICE, lost: str = OTHERS) -> None:
-        """Raise Mismatch unless the folder has each of these rows once, and no other row. The
-        message gives `twice` as the reason for a row that is there twice, `lost` for a lost one.
+        """Raise Mismatch unless the folder has exactly these rows, each of them once. The
+        message gives `twice` as the reason for a duplicate row, and `lost` for a lost row.
         """
         came = self._learner.read(self.folder)
         asked = "spark.read.parquet(folder)"
@@ -97,7 +97,7 @@ def test_in_order(folder: Folder) -> None:
 
 
 def test_again(folder: Folder) -> None:
-    """a batch comes again after it was written whole"""
+    """a batch comes again after it was written completely"""
     folder.write((0, rows_of(0)), (1, rows_of(1)), (1, rows_of(1)), (2, rows_of(2)))
     folder.holds(all_of(0, 1, 2))
 

@@ -162,7 +162,7 @@ def test_no_lines(top: MakeTop) -> None:
 
 
 def test_top_of_tops(top: MakeTop) -> None:
-    """a page that is first in no partition, but first in all of them together"""
+    """a page that is first in no single partition, but first in all partitions together"""
     one, other = hits("/a", "/a", "/a", "/b", "/b"), hits("/c", "/c", "/c", "/b", "/b")
     top(1).agrees(one, other)
 

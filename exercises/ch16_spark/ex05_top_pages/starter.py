@@ -20,7 +20,7 @@ class TopPages:
         )
 
     def merge(self, one: object, other: object) -> object:
-        """Merge two partial results: return the partial result for the lines of both."""
+        """Return the partial result for all lines of `one` and `other`."""
         raise NotImplementedError("TopPages.merge is not written yet: it returns a partial result")
 
     def finish(self, partial: object) -> tuple[list[tuple[str, int]], int, int]:

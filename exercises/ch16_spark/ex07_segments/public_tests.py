@@ -134,7 +134,7 @@ def test_compacted(segment: MakeSegment) -> None:
 
 
 def test_markers(segment: MakeSegment) -> None:
-    """markers are in `batches`, and do not count in `codecs`"""
+    """`batches` contains markers, but `codecs` does not count them"""
     made = written([Batch(transactional=True), Batch(marker=True), Batch()])
     segment(made).batches("a marker is a batch too: its position and offset are taken")
     segment(made).codecs("a marker is a control batch, bit 5 of the attributes: no user wrote it")
@@ -215,7 +215,7 @@ def test_behind(segment: MakeSegment) -> None:
 
 
 def test_longest_walk(segment: MakeSegment) -> None:
-    """how sparse the index is: the longest way from the start of a search to its batch"""
+    """how sparse the index is: the longest distance from the start of a search to its batch"""
     for made in (
         written(PLAIN),
         written(PLAIN, interval=10_000),

@@ -72,7 +72,7 @@ class Report:
 
 
 def by_process(events: Iterable[Envelope]) -> list[list[Envelope]]:
-    """Divide the events of several processes: a process that counts from 1 again is another one."""
+    """Divide the events of several processes: a process that numbers from 1 again is a new one."""
     found: list[list[Envelope]] = []
     for _, of_source in groupby(events, lambda one: one.source):
         for event in of_source:
@@ -124,7 +124,7 @@ def test_flaps(report: Report) -> None:
 
 
 def test_new_leader(report: Report) -> None:
-    """a leader dies, and the next one begins with an ISR without it; its own file is another one"""
+    """a leader dies, and the next leader begins with an ISR without it; a restart has a new file"""
     made = web(Incident(), 2).kill(2).after(1_700).leads(1, "web", 0, [1, 0]).after(500)
     made.leads(0, "web", 0, [0, 1]).restarted(2).after(700).isr("web", 0, [0, 1, 2])
     made.after(5).leads(2, "web", 0, [2, 1, 0]).after(60).isr("web", 0, [2, 0])

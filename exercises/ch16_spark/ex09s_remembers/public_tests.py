@@ -89,7 +89,7 @@ class Checked:
 
 
 def why_other(why: str, missing: Sequence[Row], surplus: Sequence[Row]) -> str:
-    """Return why an order is missing, or else the rule `why`."""
+    """Return why an order is missing. If none is missing, return the rule `why`."""
     if missing and missing[0][0] is None:
         return "this order is missing: it is a guest's, and each counts"
     if missing and not surplus:

@@ -7,7 +7,7 @@ from .public_tests import Checked
 
 
 def test_names_that_look_alike(learner: SparkLearner) -> None:
-    """shops and ids that are the same only when they are put together, or in capitals"""
+    """shops and ids that are equal only when they are joined, or when case is ignored"""
     alike = [("a", "bc"), ("ab", "c"), ("A", "bc"), ("a-b", "c"), ("a", "b-c"), ("a", "BC")]
     orders = [Order(shop, name, at, 1 << at) for at, (shop, name) in enumerate(alike)]
     Checked(learner).agrees(orders, orders[::-1], [Order("z", "z", 1_000)])
@@ -24,7 +24,7 @@ def test_again_after_hours(learner: SparkLearner) -> None:
 
 
 def test_refunds(learner: SparkLearner) -> None:
-    """cents of 0 and below it are orders like others, also if the sum of a minute is 0"""
+    """orders with 0 or negative cents count like others, even if the sum of a minute is 0"""
     Checked(learner).agrees(
         [Order("web", "a", 0, 250), Order("web", "b", 1, -250), Order("web", "c", 2, 0)],
         [Order("web", "b", 59, -250), Order("web", "c", 61, 0), Order("web", "d", 62, -7)],

@@ -25,7 +25,7 @@ class Checked:
 
     def agrees(self, *batches: Sequence[Order], most_state: int | None = None) -> None:
         """Raise Mismatch unless each micro-batch writes the right rows. With `most_state`, the
-        state must never have more rows than that.
+        state must never have more than `most_state` rows.
         """
         came = self._learner.stream(ORDERS, [[one.row() for one in batch] for batch in batches])
         check_columns("build(spark, records)", came, COLUMNS)
@@ -112,7 +112,7 @@ def test_when(job: Checked) -> None:
 
 
 def test_state(job: Checked) -> None:
-    """orders and minutes are removed from the state when nothing of them can come any more"""
+    """orders and minutes are removed from the state when no record can belong to them any more"""
     job.agrees(
         *(
             [Order("web", f"{at}", at, at) for at in range(begin, begin + 600, 75)]

@@ -1,4 +1,4 @@
-"""Exercise 16-10s: add up the sales by minute, each order once. README.md has the task.
+"""Exercise 16-10s: add up the sales by minute, and count each order once. README.md has the task.
 `kafka-edu lab check 16-10s` tests your job, and `kafka-edu lab hint 16-10s` gives you a hint.
 """
 

@@ -78,7 +78,7 @@ class Checked:
 
 
 def drawn(batches: tuple[Events, ...]) -> tuple[str, ...]:
-    """Return a line for each micro-batch, without the last two."""
+    """Return a line of text for each micro-batch, except the last two."""
     return tuple(
         f"    {number}: " + ", ".join(shown(one) for one in batch[:4])
         for number, batch in enumerate(batches[: -len(ENDS)][:8], start=1)
@@ -125,7 +125,7 @@ def job(learner: SparkLearner) -> Checked:
 
 
 def test_suspects(job: Checked) -> None:
-    """the deployments of the same service in the ten minutes before, and no others"""
+    """the suspects are the deployments of the same service in the ten minutes before"""
     job.agrees(
         [Deployment("cart", 0, "c1"), Deployment("pay", 10, "p1"), Deployment("cart", 90, "c2")],
         [

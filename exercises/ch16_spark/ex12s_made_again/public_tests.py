@@ -100,7 +100,7 @@ def test_made_again(jobs: Jobs[Job]) -> None:
 
 
 def test_new_records(jobs: Jobs[Job], seed: int) -> None:
-    """a run brings the new records only, and none of them twice"""
+    """a run writes only the new records, each of them once"""
     job, random = jobs.job(), Random(seed)
     for number in range(3):
         job.topic.write(lines(f"part-{number}", random.randrange(2, 20)))
@@ -109,7 +109,7 @@ def test_new_records(jobs: Jobs[Job], seed: int) -> None:
 
 
 def test_deleted(jobs: Jobs[Job]) -> None:
-    """records that retention deleted before the job has read them are not passed over in silence"""
+    """the job fails if retention has deleted records that it has not read yet"""
     job = jobs.job()
     job.topic.write(lines("read", 20))
     job.follow()

@@ -11,7 +11,7 @@ from pyspark.sql.functions import col
 def follow(
     spark: SparkSession, source: str, options: Mapping[str, str], topic_id: str, folder: str
 ) -> None:
-    """Bring the topic's new records into `folder`, and end."""
+    """Write the topic's new records into `folder`, then return."""
     records = spark.readStream.format(source).options(**options, failOnDataLoss="false").load()
 
     def write(rows: DataFrame, number: int) -> None:

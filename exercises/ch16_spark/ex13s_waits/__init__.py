@@ -1,1 +1,1 @@
-"""Exercise 16-13s: mend a Spark stream that loses late errors, and tells the last ones too late."""
+"""Exercise 16-13s: mend a Spark stream that loses late errors, and reports the last too late."""

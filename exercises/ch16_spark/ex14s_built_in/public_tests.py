@@ -66,7 +66,7 @@ def job(learner: SparkLearner) -> Checked:
 
 
 def test_clients(job: Checked) -> None:
-    """the last number of an address is hidden, and what is no address is hidden as a whole"""
+    """the last number of an address is hidden; a text that is no address is hidden completely"""
     clients = ("10.0.3.77", "1.2.3.4", "255.255.255.255", "::1", "host", "1.2.3", "1.2.3.4567", "")
     job.agrees(*(Request(client=one) for one in clients), Request(client=None))
 

@@ -9,7 +9,7 @@ from pyspark.sql.functions import udf
 
 
 def masked(client: str | None) -> str | None:
-    """Return an address of four numbers with 0 in place of the last; others are "hidden"."""
+    """Return an IPv4 address with its last number replaced by 0; "hidden" for others."""
     if client is None:
         return None
     found = re.fullmatch(r"([0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})\.[0-9]{1,3}", client)
@@ -17,7 +17,7 @@ def masked(client: str | None) -> str | None:
 
 
 def page(url: str | None) -> str | None:
-    """Return the path of a URL, without its query, doubled slashes and the slash at its end."""
+    """Return the path of a URL without its query, double slashes and final slash."""
     if url is None:
         return None
     path = re.sub("/+", "/", url.partition("?")[0])
@@ -25,7 +25,7 @@ def page(url: str | None) -> str | None:
 
 
 def family(agent: str | None) -> str:
-    """Return the first of these words that is in an agent, in capitals or not; else "other"."""
+    """Return the first of the words that occurs in an agent, in any case; else "other"."""
     small = (agent or "").lower()
     words = ("bot", "firefox", "edg", "chrome", "safari")
     return next((word for word in words if word in small), "other")

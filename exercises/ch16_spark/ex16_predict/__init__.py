@@ -1,1 +1,1 @@
-"""Exercise 16-16: predict what comes again after a kill, by the point of the kill and the sink."""
+"""Exercise 16-16: predict which rows come again after a kill, for several sinks."""

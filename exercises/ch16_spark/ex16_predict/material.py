@@ -83,7 +83,7 @@ class Stream:
         self.done: set[int] = set()
         """The folder `commits`: the batches that are done."""
         self.written: list[tuple[int, int, bool]] = []
-        """(batch, offset, in a transaction that was not committed) of all rows in the sink."""
+        """(batch, offset, whether its transaction was not committed) of all rows in the sink."""
 
     def run(self, limit: int, kill: Kill | None = None, part: int = 0) -> None:
         """Run to the end of the topic, or to the kill in batch 2."""

@@ -38,7 +38,7 @@ class Job:
 
     def catches_up(self, most_batches: int, *, tasks: int = 0) -> None:
         """Run the job. Raise Mismatch unless the lag is 0 then, after at most so many micro-batches
-        of at most 800 records. With `tasks`, so many tasks must have read each of them.
+        of at most 800 records. With `tasks`, this number of tasks must have read each of them.
         """
         self._learner.run_with(
             SOURCES[self._connector],
@@ -75,7 +75,7 @@ class Job:
         self._files(asked, new, sizes, tasks)
 
     def _files_now(self) -> list[File]:
-        """Return the files that the job has written so far. Raises Mismatch if they have no value,
+        """Return the files that the job has written so far. Raises Mismatch if they lack `value`,
         or if a file of an earlier run is gone.
         """
         asked = "spark.read.parquet(folder + '/rows')"
@@ -164,7 +164,7 @@ def test_catches_up(jobs: Jobs[Job]) -> None:
 
 
 def test_goes_on(jobs: Jobs[Job]) -> None:
-    """a run brings only new records, each of them once"""
+    """a run writes only new records, each of them once"""
     job = jobs.job()
     job.topic.write(50)
     job.catches_up(1)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 def catch_up(spark: SparkSession, source: str, options: Mapping[str, str], folder: str) -> None:
-    """Bring the topic's new records into `folder`, and end."""
+    """Write the topic's new records into `folder`, then return."""
     records = spark.readStream.format(source).options(**options, maxOffsetsPerTrigger="100").load()
 
     def write(rows: DataFrame, number: int) -> None:

@@ -13,7 +13,7 @@ from .material import TOPIC
 from .query import SMALL, Seen
 
 CALM: Final = 3
-"""The number of micro-batches in a row that have to leave nothing behind."""
+"""The number of micro-batches in a row that must leave no lag."""
 FALLEN: Final = 50
 BROUGHT: Final = 400
 """While the query brings BROUGHT clicks, a larger lag has to fall by FALLEN."""
@@ -32,10 +32,10 @@ class Result(NamedTuple):
     """The rows of the query, compared with the log."""
 
     right: int = 0
-    """The clicks in the log that the query says it has brought."""
+    """The number of clicks in the log that the query reports as written."""
     missing: int = 0
     twice: int = 0
-    """The rows that are there again."""
+    """The number of duplicate rows."""
     wrong: int = 0
     """The rows that do not fit: the log has another click at their offset, or the query says that
     it has not come so far.
@@ -112,12 +112,12 @@ def _lag(now: Facts) -> Step:
 
 
 def brought(seen: Seen) -> int:
-    """Return how many clicks the query has brought since it was made."""
+    """Return how many clicks the query has written since it was created."""
     return sum(seen.ends.values())
 
 
 def is_calm(began: Seen, now: Seen) -> bool:
-    """Return whether the last micro-batches of the check have left nothing behind. Each of them has
+    """Return whether the last micro-batches of the check have left no lag. Each of them has
     taken all clicks that were there. Its limit keeps it from taking more than MOST_ROWS.
     """
     return now.batch - began.batch >= CALM <= now.zeros

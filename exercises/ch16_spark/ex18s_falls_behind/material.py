@@ -16,13 +16,13 @@ SLOTS: Final = 4
 MOST_ROWS: Final = 1_000
 """The executor has memory for a micro-batch of at most this number of clicks."""
 KEPT_BACK: Final = 3 * MOST_ROWS
-"""If so many clicks wait, the shop writes no more of them until the query has brought some. With
-two micro-batches less, a query that is too slow would find nothing left behind.
+"""If this number of clicks wait, the shop stops writing until the query has read some. With
+two micro-batches less, even a query that is too slow would have no lag.
 """
 HOT_KEY: Final = "shop-1"
 OTHER_KEYS: Final = tuple(f"shop-{number}" for number in range(2, 40))
 HOT_OF: Final = 20
-"""With the cause KEY, all clicks but one of this number have the hot key."""
+"""With the cause KEY, one of this number of clicks has another key; the rest have the hot key."""
 SETTINGS: Final = "query.properties"
 PROGRESS: Final = "progress.json"
 

@@ -1,4 +1,4 @@
-"""The query of exercise 16-18s: a program that brings clicks from a topic into files, by Spark.
+"""The query of exercise 16-18s: a program that writes the clicks of a topic into files, with Spark.
 `python -m … FOLDER SUPERVISOR-PID SERVERS SETTINGS` runs it until the cluster ends.
 
 Each micro-batch writes one file into `rows`, next to the settings. A micro-batch that comes again
@@ -36,7 +36,7 @@ LIMIT: Final = "maxOffsetsPerTrigger"
 SMALL: Final = 40
 """A lag of this many clicks or fewer counts as zero. This many clicks come in 2 s."""
 SHOWN: Final = 20
-"""How many of the last micro-batches the learner sees the progress of."""
+"""The number of last micro-batches whose progress the learner sees."""
 #: Each worker reads and handles only a few clicks: the JVM needs little memory.
 CONFIG: Final = {"spark.sql.streaming.numRecentProgressUpdates": f"{SHOWN}"}
 
@@ -58,11 +58,11 @@ class Seen(NamedTuple):
     batch: int
     """The number of the last micro-batch that is finished. -1: there was none."""
     ends: dict[str, int]
-    """The offset behind the last click that was brought, for each partition."""
+    """Partition → the offset of the last click that was written, plus 1."""
     lag: int
-    """The clicks that this micro-batch has left behind, of those that were there as it began."""
+    """The clicks that existed when this micro-batch began, and that it did not read."""
     zeros: int
-    """How many micro-batches of this run, in a row up to the last, have left at most SMALL."""
+    """How many of this run's last micro-batches in a row have left at most SMALL clicks."""
 
 
 class Done(NamedTuple):
@@ -75,7 +75,7 @@ class Done(NamedTuple):
 
 
 class Account:
-    """Counts what the micro-batches of all runs have brought."""
+    """Counts the clicks that the micro-batches of all runs have written."""
 
     def __init__(self) -> None:
         self.batch = -1
@@ -87,7 +87,7 @@ class Account:
         self.zeros = 0
 
     def add(self, done: Done) -> None:
-        """Add a micro-batch. One that is known already changes nothing."""
+        """Add a micro-batch. If it is known already, nothing changes."""
         if done.batch <= self.batch:
             return
         self.batch, self.ends = done.batch, done.ends
@@ -97,7 +97,7 @@ class Account:
 
 
 def done_of(progress: Mapping[str, Any]) -> Done | None:
-    """Return the micro-batch that a progress of Spark reports. None: no click came."""
+    """Return the micro-batch in a progress report of Spark. None: it had no clicks."""
     (source,) = progress["sources"]
     if not progress["numInputRows"]:
         return None
@@ -231,7 +231,7 @@ class ClickQuery:
 
 
 def _line_of(error: Exception) -> str:
-    """Return what has gone wrong, in one line."""
+    """Return one line that says what has gone wrong."""
     return user_error(error) or str(error).strip().partition("\n")[0] or type(error).__name__
 
 

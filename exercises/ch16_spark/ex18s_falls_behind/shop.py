@@ -21,10 +21,10 @@ from .material import HOT_KEY, HOT_OF, KEPT_BACK, MOST_ROWS, OTHER_KEYS, RATE, T
 NOTES: Final = "shop.json"
 QUERY_NOTES: Final = "query.json"
 RUSH_ORDERS: Final = "rush.txt"
-"""The file in the cluster's folder with the number of rush hours that the shop was asked for."""
+"""The file in the cluster's folder with the number of rush hours that were requested."""
 LOOK_EVERY_S: Final = 0.25
 BACKLOG: Final = 600
-"""The number of clicks that are there before the query starts."""
+"""The number of clicks in the topic before the query starts."""
 RUSH: Final = MOST_ROWS
 """The number of clicks of a rush hour. They come at once, and one micro-batch cannot take them all
 and the others that come.
@@ -104,7 +104,7 @@ class Shop:
 
 
 def brought(folder: Path) -> int:
-    """Return how many clicks the query has brought, as its notes in the cluster's folder say."""
+    """Return how many clicks the query has written, from its notes in the cluster's folder."""
     try:
         notes = json.loads((folder / QUERY_NOTES).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -113,7 +113,7 @@ def brought(folder: Path) -> int:
 
 
 def orders_of(folder: Path) -> int:
-    """Return how many rush hours the shop was asked for."""
+    """Return how many rush hours were requested from the shop."""
     try:
         return int((folder / RUSH_ORDERS).read_text(encoding="utf-8"))
     except FileNotFoundError:

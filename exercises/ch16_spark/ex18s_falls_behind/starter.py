@@ -4,7 +4,7 @@
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Write your answer in place of each None."""
+    """Return your findings in a dict. Replace each None by your answer."""
     return {
         "cause": None,  # why the query falls behind: "limit", "partition", "key" or "fetch"
         "busy": None,  # how many tasks have at least a tenth of the clicks of a micro-batch

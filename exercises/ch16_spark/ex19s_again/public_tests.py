@@ -115,7 +115,7 @@ def jobs(learner: SparkLearner, cluster: Cluster, left: Path) -> Jobs[Job]:
 
 
 def borders(end_ms: int) -> list[View]:
-    """Return views at the begin of the day, at its end, and at the end of the range."""
+    """Return views at the beginning and the end of the day, and at the end of the range."""
     return [
         View(-1, "/early"),
         View(0, "/first"),

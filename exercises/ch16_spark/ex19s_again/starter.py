@@ -1,4 +1,4 @@
-"""Exercise 16-19s: write the report of a day, so that it can be made again. README.md has the task.
+"""Exercise 16-19s: write a day's report, so that it can be made again. README.md has the task.
 `kafka-edu lab check 16-19s` tests your job, and `kafka-edu lab hint 16-19s` gives you a hint.
 """
 

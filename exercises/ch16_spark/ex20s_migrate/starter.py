@@ -1,4 +1,4 @@
-"""Exercise 16-20s: let this job go on where the old one stopped. README.md has the task.
+"""Exercise 16-20s: let this job continue where the old one stopped. README.md has the task.
 `kafka-edu lab check 16-20s` tests your job, and `kafka-edu lab hint 16-20s` gives you a hint.
 """
 
@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 def follow(
     spark: SparkSession, source: str, options: Mapping[str, str], partitions: int, folder: str
 ) -> None:
-    """Bring the topic's new records into `folder`, and end."""
+    """Write the topic's new records into `folder`, then return."""
     records = spark.readStream.format(source).options(**options).load()
 
     def write(rows: DataFrame, number: int) -> None:

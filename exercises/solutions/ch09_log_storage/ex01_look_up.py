@@ -17,11 +17,11 @@ class LookUp:
         self.running = self.steps()
 
     def next(self, came: Any) -> Operation:
-        """Process what the last operation has brought, and return the next one."""
+        """Process the result of the last operation, `came`, and return the next operation."""
         return self.running.send(came)
 
     def steps(self) -> Generator[Operation, Any, None]:
-        """Yield one operation after the other."""
+        """Yield the operations one by one. Each yield returns the result of its operation."""
         low, high, base = 0, self.segments, 0
         while low < high:
             middle = (low + high) // 2

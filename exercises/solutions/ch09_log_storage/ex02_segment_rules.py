@@ -4,12 +4,12 @@ from typing import Any
 
 
 class SegmentRules:
-    """The rules by which segments begin and go."""
+    """The rules by which new segments begin and old segments are deleted."""
 
     def roll(
         self, limits: dict[str, int], segment: dict[str, Any], batch: dict[str, int], now_ms: int
     ) -> str | None:
-        """Return why the segment cannot take the batch; None if it can."""
+        """Return the reason why the segment cannot take the batch; None if it can."""
         if segment["size"] + batch["size"] > limits["segment_bytes"]:
             return "size"
         if segment["first_ms"] == -1:
@@ -26,7 +26,7 @@ class SegmentRules:
         return None if 0 <= relative <= 2_147_483_647 else "offset range"
 
     def take(self, limits: dict[str, int], log: dict[str, Any], now_ms: int) -> list[str]:
-        """Return why the oldest segments go, one reason for each."""
+        """Return the reasons why the oldest segments are deleted, one reason for each segment."""
         segments = log["segments"]
         reasons: list[str] = []
         by_time = limits["delete"] and limits["retention_ms"] != -1

@@ -9,13 +9,13 @@ class Compaction:
     """One pass of the cleaner over a log."""
 
     def __init__(self, first_dirty: int, most: int) -> None:
-        """Begin a pass whose dirty part begins at `first_dirty`, and notes at most `most` keys."""
+        """Begin a pass. Its dirty part begins at `first_dirty`. It can store `most` keys."""
         self.first_dirty = first_dirty
         self.most = most
         self.last: dict[bytes, int] = {}
 
     def note(self, records: Sequence[Row]) -> int:
-        """Note the last offset of each key. Return how many records were taken."""
+        """Store the last offset of each key. Return how many records were processed."""
         for number, (offset, key, _) in enumerate(records):
             if key is None or offset < self.first_dirty:
                 continue
@@ -29,7 +29,7 @@ class Compaction:
         return [record[0] for record in records if record[0] >= end or self.stays(record, young)]
 
     def stays(self, record: Row, young: bool) -> bool:
-        """Return whether a record stays that the pass covers."""
+        """Return whether a record below the end of the pass stays."""
         offset, key, has_value = record
         if key is None or offset < self.last.get(key, 0):
             return False

@@ -10,12 +10,12 @@ class SparseIndex:
         self.size = 0
         """How many bytes the segment has."""
         self.since = 0
-        """How many of them came since the last entry, its own batch included."""
+        """The bytes since the last entry. The batch that got this entry is included."""
         self.entries: list[tuple[int, int]] = []
 
     def append(self, last: int, size: int) -> tuple[int, int] | None:
-        """Note a batch of `size` bytes that is written at the end of the segment. Its last offset
-        is `last`. Return the entry that it gets, or None.
+        """A batch of `size` bytes is written at the end of the segment. Its last offset is `last`.
+        Return the index entry for this batch, or None if it gets none.
         """
         entry = None
         if self.since > self.interval:
@@ -27,7 +27,7 @@ class SparseIndex:
         return entry
 
     def look_up(self, offset: int) -> int:
-        """Return the position from which a reader walks to `offset`, batch by batch."""
+        """Return the position at which a reader begins to walk to `offset`, batch by batch."""
         low, high = 0, len(self.entries)
         while low < high:
             middle = (low + high) // 2

@@ -17,7 +17,7 @@ class HighWatermark:
         now_ms: int,
         max_lag_ms: int,
     ) -> int:
-        """Return the least log end offset that counts, but never less than `hw`."""
+        """Return the smallest log end offset that counts, but never less than `hw`."""
         least = leo
         for broker, end, caught_up_ms in followers:
             if broker in isr or now_ms - caught_up_ms <= max_lag_ms:
@@ -25,5 +25,5 @@ class HighWatermark:
         return max(hw, least)
 
     def follower(self, start: int, leo: int, leader_hw: int) -> int:
-        """Return the leader's high watermark, but inside the own log."""
+        """Return the leader's high watermark, limited to the range of the follower's log."""
         return max(start, min(leo, leader_hw))

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 
 class Leader:
-    """A leader that keeps how far each follower is, and moves the high watermark."""
+    """A leader. It stores the log end of each follower, and moves the high watermark."""
 
     def __init__(self) -> None:
         self.ends: dict[int, int] = {}
 
     def fetched(self, follower: int, offset: int, sent: int) -> None:
-        """Note that the follower has stored all records below `offset`. `sent` says nothing."""
+        """Store the follower's log end, which is `offset`: it asks for what it does not have."""
         self.ends[follower] = offset
 
     def high_watermark(self, hw: int, leo: int, isr: Sequence[int]) -> int:
@@ -22,6 +22,6 @@ class Leader:
 
     def diagnosis(self) -> tuple[int, int]:
         """Return the number of the record in events.txt that was acknowledged but is lost, and the
-        number of the event by which it was acknowledged.
+        number of the event that acknowledged it.
         """
         return 10, 39

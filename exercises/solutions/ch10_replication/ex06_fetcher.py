@@ -14,7 +14,7 @@ class Fetcher:
         self.until_ms: dict[str, int] = {}
 
     def follow(self, partition: str, epochs: Sequence[tuple[int, int]]) -> None:
-        """Begin again with a partition: it is Truncating."""
+        """Set the partition's state to Truncating, and end its wait."""
         self.does[partition] = ("ask", epochs[-1][0] if epochs else -1)
         self.until_ms.pop(partition, None)
 
@@ -24,7 +24,7 @@ class Fetcher:
         self.until_ms.pop(partition, None)
 
     def plan(self, now_ms: int) -> dict[str, Operation]:
-        """Return what each partition does now."""
+        """Return the present operation of each partition."""
         plan = dict(self.does)
         for partition, until_ms in self.until_ms.items():
             if now_ms < until_ms:
@@ -40,7 +40,7 @@ class Fetcher:
         leader_epoch: int,
         leader_end: int,
     ) -> int:
-        """Return the new end of the log. Ask again, or begin to fetch."""
+        """Return the new end of the log. Then the partition asks again, or begins to fetch."""
         self.does[partition] = ("fetch",)
         if leader_end == -1:
             return min(hw, leo)
@@ -53,7 +53,7 @@ class Fetcher:
         return min(end, leader_end)
 
     def error(self, partition: str, error: str, now_ms: int) -> Operation:
-        """Return what a partition does after an error."""
+        """Return the operation of a partition after an error."""
         if error == "OFFSET_OUT_OF_RANGE":
             return ("look",)
         if error == "FENCED_LEADER_EPOCH":
@@ -63,7 +63,7 @@ class Fetcher:
         return "wait", self.until_ms[partition]
 
     def offsets(self, partition: str, leo: int, leader_start: int, leader_end: int) -> Operation:
-        """Return how a log comes into the leader's range again."""
+        """Return how a log gets back into the range of the leader's log."""
         if leader_end < leo:
             return "cut", leader_end
         if leader_start > leo:

@@ -18,7 +18,7 @@ class Accumulator:
     def ready(
         self, rows: Sequence[Row], now_ms: int, at_once: bool
     ) -> tuple[list[int], int | None]:
-        """Return the partitions that are ready, and in how many ms the next one is."""
+        """Return the partitions that are ready, and the ms until the next one is ready."""
         found: list[int] = []
         waits: list[int] = []
         for row in rows:
@@ -32,7 +32,7 @@ class Accumulator:
         return found, min(waits, default=None)
 
     def wait_ms(self, row: Row, waited_ms: int, at_once: bool) -> int:
-        """Return in how many ms a first batch is ready. 0 or less: it is ready."""
+        """Return the ms until a first batch is ready. 0 or less: it is ready now."""
         if row["attempts"]:
             return self.backoff_ms - waited_ms
         full = len(row["batches"]) > 1 or row["batches"][0] >= self.batch_size

@@ -26,7 +26,7 @@ class InFlight:
         return self.max_in_flight > 1 or not self.in_flight[partition]
 
     def sent(self, broker: int, batches: Sequence[tuple[str, int]]) -> None:
-        """Note that a request with these (partition, batch) is in flight."""
+        """A request with these (partition, batch) pairs is in flight now."""
         self.requests[broker] += 1
         for partition, batch in batches:
             self.in_flight[partition].add(batch)
@@ -47,7 +47,7 @@ class InFlight:
         return words
 
     def word(self, partition: str, batch: int, error: str, retriable: bool) -> str:
-        """Return what becomes of one batch."""
+        """Return "done", "again" or "failed" for one batch."""
         if batch not in self.endless[partition]:
             return "failed"
         if error in ("NONE", "DUPLICATE_SEQUENCE_NUMBER"):

@@ -41,7 +41,7 @@ class JoinBarrier:
         ]
 
     def more_ms(self, names: set[str], members: Sequence[Row], longest_ms: int) -> int:
-        """Return how much longer the barrier waits although its time is over; 0 if it opens."""
+        """Return the ms that the barrier waits although its time is over; 0 if it opens."""
         if not any(joined for _, _, joined, _ in members):
             static = any(instance is not None for _, instance, _, _ in members)
             return longest_ms if static else 0

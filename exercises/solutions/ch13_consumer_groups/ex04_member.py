@@ -25,7 +25,7 @@ class Member:
         self.generation = -1
 
     def happens(self, event: str, member_id: str, generation: int) -> str:
-        """Change the state after an event, and return it."""
+        """Change the state after an event, and return the new state."""
         if event == "expelled":
             self.leave()
         elif (self.state, event) in NEXT:

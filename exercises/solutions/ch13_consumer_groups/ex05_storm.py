@@ -15,7 +15,7 @@ class Watch:
         self.assigned_counts: dict[str, int] | None = None  # None: another member leads
 
     def sees(self, metadata: Sequence[tuple[str, int]]) -> str:
-        """Return why the member joins again: "topics" or "partitions". Empty: it stays."""
+        """Return the reason to join again, "topics" or "partitions"; "" if there is none."""
         found = sorted((topic, n) for topic, n in metadata if self.pattern.fullmatch(topic))
         self.topics = [topic for topic, _ in found]
         self.counts = dict(found)
@@ -26,12 +26,12 @@ class Watch:
         return ""
 
     def joins(self) -> list[str]:
-        """Return the topics with which the member joins."""
+        """Return the topics that the member sends when it joins."""
         self.joined = self.topics
         return self.joined
 
     def assigned(self, leads: bool) -> None:
-        """Note that a rebalance is over."""
+        """A rebalance is over. `leads`: this member leads the group."""
         self.assigned_counts = self.counts if leads else None
 
     def diagnosis(self) -> tuple[int, int]:

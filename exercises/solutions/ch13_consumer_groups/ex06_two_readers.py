@@ -9,7 +9,7 @@ class Handover:
     def assign(
         self, members: Sequence[tuple[str, Sequence[int], Sequence[int]]]
     ) -> dict[str, list[int]]:
-        """Return what each member gets now, of what it shall have in the end."""
+        """Return the part of its final partitions that each member gets now."""
         owner = {one: member for member, has, _ in members for one in has}
         return {
             member: [one for one in wanted if owner.get(one, member) == member]
@@ -18,6 +18,6 @@ class Handover:
 
     def diagnosis(self) -> tuple[int, int]:
         """Return the first generation in events.txt in which a member gets a partition that another
-        one has, and the number of this partition.
+        member still has, and the number of this partition.
         """
         return 11, 3

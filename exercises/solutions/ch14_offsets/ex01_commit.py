@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 class Commits:
-    """Says what one consumer commits, whose workers end their records in any order."""
+    """Decides what one consumer commits. Its workers finish their records in any order."""
 
     def __init__(self, interval_ms: int) -> None:
         self.interval_ms = interval_ms
@@ -15,23 +15,23 @@ class Commits:
         self.flying: dict[str, int] | None = None
 
     def assigned(self, partitions: Sequence[str]) -> None:
-        """Begin to read these partitions, in addition to the others."""
+        """The consumer now has these partitions, in addition to the others."""
         for partition in partitions:
             self.waiting[partition] = {}
 
     def polled(self, partition: str, offsets: Sequence[int]) -> None:
-        """Note the records that poll() has returned. The workers have them now."""
+        """poll() has returned these records. The workers have them now."""
         self.stored.setdefault(partition, offsets[0])
         self.waiting[partition].update(dict.fromkeys(offsets))
         self.behind[partition] = offsets[-1] + 1
 
     def done(self, partition: str, offset: int) -> None:
-        """Note that a worker has ended a record."""
+        """A worker has finished a record."""
         if partition in self.waiting:
             self.waiting[partition].pop(offset, None)
 
     def further(self, partitions: Sequence[str]) -> dict[str, int]:
-        """Return the offsets of those partitions that have come further than what is stored."""
+        """Return the offsets of those partitions that have moved beyond their stored offsets."""
         found = {}
         for partition in partitions:
             if partition in self.behind:
@@ -53,7 +53,7 @@ class Commits:
         return found
 
     def answered(self, stored: bool) -> None:
-        """Note whether the last commit of `due` is stored."""
+        """The last commit from `due` has ended. `stored`: the broker has stored it."""
         if stored and self.flying is not None:
             self.stored.update(self.flying)
         self.flying = None

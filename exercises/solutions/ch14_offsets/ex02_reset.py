@@ -29,7 +29,7 @@ class Reset:
         return ("fail",)
 
     def begin(self, partition: str, committed: int | None) -> Answer:
-        """Return where a new partition begins."""
+        """Return where the consumer begins to read a new partition."""
         if committed is None:
             return self.by_policy(partition)
         return self.go(partition, committed)
@@ -47,7 +47,7 @@ class Reset:
         return self.by_policy(partition)
 
     def truncated(self, partition: str, offset: int, end: int | None) -> Answer:
-        """Return what to do when the leader says where the log begins to differ."""
+        """Return what to do when the leader has said where its log begins to differ."""
         if end is not None and offset <= end:
             return self.go(partition, offset)
         if end is None or self.policy == "none":
@@ -55,7 +55,7 @@ class Reset:
         return self.go(partition, end)
 
     def found(self, partition: str, place: Place, offset: int | None) -> Answer:
-        """Return what to do when the leader says the offset of a place."""
+        """Return what to do when the leader has answered with the offset of a place."""
         if partition not in self.places or self.places[partition] != place:
             return None
         if offset is None:

@@ -9,13 +9,13 @@ Commit = tuple[str, int, int, int | None]
 
 
 class OffsetsTable:
-    """Decides for one partition of __consumer_offsets."""
+    """Decides which records of one partition of __consumer_offsets stay or expire."""
 
     def __init__(self) -> None:
         self.last: dict[tuple[str | int, ...], int] = {}
 
     def note(self, records: Sequence[Row]) -> None:
-        """Note the records of the dirty part."""
+        """Store the offset of the last record of each key in the dirty part."""
         for offset, key, _ in records:
             self.last[tuple(key)] = offset
 
@@ -46,7 +46,7 @@ class OffsetsTable:
         return gone
 
     def begin_ms(self, group: dict[str, Any], topic: str, committed_ms: int) -> int | None:
-        """Return when the retention of an offset begins. None: it does not expire now."""
+        """Return the time when an offset's retention begins. None: it cannot expire now."""
         if group["protocol"] is None:
             return committed_ms
         if group["state"] == "Empty":

@@ -7,7 +7,7 @@ class AutoCommit:
     """The buffer of one consumer, and its automatic commit."""
 
     def __init__(self, interval_ms: int, most: int) -> None:
-        """These are auto.commit.interval.ms and max.poll.records."""
+        """The arguments are auto.commit.interval.ms and max.poll.records."""
         self.interval_ms = interval_ms
         self.most = most
         self.buffer: list[tuple[str, int]] = []
@@ -16,16 +16,16 @@ class AutoCommit:
         self.due_ms: int | None = None
 
     def fetched(self, partition: str, offsets: Sequence[int]) -> None:
-        """Note records that have come from the broker."""
+        """Add records from the broker to the buffer."""
         self.buffer.extend((partition, offset) for offset in offsets)
 
     def poll(self, now_ms: int) -> tuple[dict[str, int], list[tuple[str, int]]]:
-        """Return what is committed now, and the records that the program gets."""
+        """Return the offsets that are committed now, and the records that the program gets."""
         offsets = self.commit(now_ms)
         return offsets, self.take()
 
     def take(self) -> list[tuple[str, int]]:
-        """Take the next records out of the buffer, and move the positions behind them."""
+        """Remove the next records from the buffer, and move the positions behind them."""
         records = self.buffer[: self.most]
         del self.buffer[: self.most]
         for partition, offset in records:
@@ -52,7 +52,7 @@ class AutoCommit:
         return found
 
     def revoked(self, partitions: Sequence[str]) -> dict[str, int]:
-        """Give partitions up. Return what is committed before that."""
+        """Give partitions up. Return the offsets that are committed before that."""
         found = self.changed(partitions)
         self.buffer = [record for record in self.buffer if record[0] not in partitions]
         for partition in partitions:
@@ -61,7 +61,7 @@ class AutoCommit:
         return found
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return the offset of the first record in events.txt that nobody has worked on, and the ms
-        of the commit that lost it.
+        """Return the offset of the first record in events.txt that no member has worked on, and the
+        time in ms of the commit that lost this record.
         """
         return 616, 8320

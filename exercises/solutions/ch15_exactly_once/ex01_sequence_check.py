@@ -14,7 +14,7 @@ class SequenceCheck:
         self.batches: deque[tuple[int, int, int]] = deque(maxlen=5)
 
     def check(self, epoch: int, first: int, count: int) -> Answer:
-        """Compare the batch with the last five, then its epoch, then its first number."""
+        """Check for a duplicate of the last five batches, then the epoch, then `first`."""
         if self.epoch is None:
             return "write"
         if epoch < self.epoch:

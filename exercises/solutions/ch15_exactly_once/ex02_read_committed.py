@@ -15,7 +15,7 @@ class ReadCommitted:
         self.decided: list[tuple[int, int]] = []
 
     def opened(self, producer: int, offset: int) -> None:
-        """Note the first offset of the producer's transaction."""
+        """Store the first offset of the producer's transaction."""
         self.open[producer] = offset
 
     def ended(self, producer: int, offset: int) -> None:

@@ -32,7 +32,7 @@ class TransactionTable:
     """The decisions of a transaction coordinator."""
 
     def next(self, state: str, event: str) -> str | None:
-        """Look the pair up. What is not in the table waits, if it is a request."""
+        """Look up the pair in the table. Handle pairs that are not in the table."""
         if (state, event) in TABLE:
             return TABLE[state, event]
         if state in NOTHING_OPEN:

@@ -11,7 +11,7 @@ class Coordinator:
         self.partitions: list[int] = []
 
     def init(self) -> tuple[int, Markers]:
-        """Begin a new life of the producer. Abort the transaction of its last life."""
+        """A producer starts: give it a new epoch, and abort its open transaction."""
         self.epoch += 1
         return self.epoch, self._finish()
 

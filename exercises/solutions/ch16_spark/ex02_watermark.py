@@ -21,7 +21,7 @@ class WindowCounts:
         return begin + self.window_s <= self.latest_s - self.delay_s
 
     def batch(self, times: Sequence[int]) -> tuple[int, list[Window]]:
-        """Count one batch. Return how many lines it drops, and the windows that it closes."""
+        """Count one batch. Return how many of its lines are dropped, and the windows that close."""
         dropped = 0
         for time in times:
             begin = time - time % self.window_s

@@ -31,7 +31,7 @@ class Sessions:
         return merged
 
     def close(self, watermark_s: int) -> list[tuple[str, int, int, int]]:
-        """Remove the sessions that are over at this watermark, and return them."""
+        """Remove and return the sessions that are over at this watermark."""
         closed = []
         for client, found in list(self.open.items()):
             left = []

@@ -35,7 +35,7 @@ class TopPages:
         return {"pages": pages, "bots": sorted(bots), "failed": failed}
 
     def merge(self, one: Partial, other: Partial) -> Partial:
-        """Merge two partial results: return the partial result for the lines of both."""
+        """Return the partial result for all lines of `one` and `other`."""
         pages = dict(Counter(one["pages"]) + Counter(other["pages"]))
         bots = sorted({*one["bots"], *other["bots"]})
         return {"pages": pages, "bots": bots, "failed": one["failed"] + other["failed"]}

@@ -24,7 +24,7 @@ def feed(
     sink: Mapping[str, str],
     folder: str,
 ) -> None:
-    """Write a record for each count that the new views have changed, and end."""
+    """Write a record for each count that the new views have changed, then return."""
     records = spark.readStream.format(source).options(**options).load()
     counts = (
         records.select(from_json(col("value").cast("string"), FIELDS).alias("view"))

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 def catch_up(spark: SparkSession, source: str, options: Mapping[str, str], folder: str) -> None:
-    """Bring the topic's new records into `folder`, and end."""
+    """Write the topic's new records into `folder`, then return."""
     pace = {"maxOffsetsPerTrigger": "800", "minPartitions": "4"}
     records = spark.readStream.format(source).options(**options, **pace).load()
 

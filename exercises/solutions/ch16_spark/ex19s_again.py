@@ -48,7 +48,7 @@ def report(
 def records_of(
     spark: SparkSession, source: str, options: Mapping[str, str], topic: str, ranges: str
 ) -> DataFrame:
-    """Return the records of these ranges, and no other ones."""
+    """Return only the records of these ranges."""
     rows = spark.read.parquet(ranges).collect()
     if not rows:
         return spark.createDataFrame([], "value binary, timestamp timestamp")

@@ -12,7 +12,7 @@ EARLIEST = -2
 def follow(
     spark: SparkSession, source: str, options: Mapping[str, str], partitions: int, folder: str
 ) -> None:
-    """Bring the topic's new records into `folder`, and end."""
+    """Write the topic's new records into `folder`, then return."""
     topic = options["subscribe"]
     done, ends = old_end(Path(folder, "checkpoint"), topic)
     begin = {f"{number}": ends.get(f"{number}", EARLIEST) for number in range(partitions)}
@@ -34,8 +34,8 @@ def follow(
 
 
 def old_end(checkpoint: Path, topic: str) -> tuple[int, dict[str, int]]:
-    """Return the number of the old job's last micro-batch that is done, and its end by partition.
-    Without such a micro-batch the number is -1.
+    """Return the number of the old job's last finished micro-batch, and its end offsets by
+    partition. If no micro-batch is finished, the number is -1.
     """
     commits = (path.name for path in (checkpoint / "commits").iterdir())
     done = max((int(name) for name in commits if name.isdigit()), default=-1)
