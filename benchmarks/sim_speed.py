@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 
 from kafka_edu.cli.report import Report
+from kafka_edu.common.python_process import command_line
 from kafka_edu.sim.scenario.language import parse
 from kafka_edu.sim.scenario.scenario_run import ScenarioRun
 from kafka_edu.trace.event import Envelope
@@ -97,7 +98,7 @@ def profiled(seconds: int) -> str:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="kafka-edu bench sim-speed", description=HELP)
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     add_repeats(parser, 3)
     parser.add_argument(
         "--seconds", type=int, default=60, help="virtual seconds under load (default 60)"

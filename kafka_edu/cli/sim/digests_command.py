@@ -7,6 +7,7 @@ from rich.console import Console
 
 from kafka_edu.cli.sim.playing import play_and_tell, python_version
 from kafka_edu.cli.sim.scenario_files import SHIPPED, load, path_of, seed_of
+from kafka_edu.common.python_process import command_line
 
 
 @click.command()
@@ -35,7 +36,7 @@ def digests(files: tuple[str, ...], write: bool) -> None:
             console.print(
                 f"[red]✕[/] {name}: the digest of Python {version} is {result.digest}, and the file"
                 f" has {expected or 'none'}. If the code was changed on purpose, write it:"
-                " kafka-edu sim digests --write",
+                f" {command_line('sim digests --write')}",
                 soft_wrap=True,
                 highlight=False,
             )

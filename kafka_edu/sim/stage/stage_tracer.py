@@ -99,16 +99,26 @@ class StageTracer(Tracer):
 
     def _supervised(self) -> Iterator[Event]:
         cluster = self._cluster()
-        yield ProcessSnapshot("zookeeper", ZOOKEEPER, "running", 0, 0)
+        yield ProcessSnapshot(process="zookeeper", child=ZOOKEEPER, state="running", pid=0, port=0)
         for broker in cluster.brokers.values():
             source, port = Source.of_broker(broker.id), cluster.port(broker.id)
-            yield ProcessSnapshot(f"broker-{broker.id}", source, _state(broker), 0, port)
+            yield ProcessSnapshot(
+                process=f"broker-{broker.id}",
+                child=source,
+                state=_state(broker),
+                pid=0,
+                port=port,
+            )
         for act in self._open_acts():
             if act.verb in _LINKS:
                 first, second = act.who
-                yield LinkSnapshot(first, second, act.by_ms, act.verb in _CUTS)
+                yield LinkSnapshot(
+                    broker=first, other=second, delay_ms=act.by_ms, cut=act.verb in _CUTS
+                )
             elif act.verb == "cut-zookeeper":
-                yield LinkSnapshot(act.who[0], -1, 0, cut=True, side="zookeeper")
+                yield LinkSnapshot(
+                    broker=act.who[0], other=-1, delay_ms=0, cut=True, side="zookeeper"
+                )
 
     def _framed(self, source: Source, seq: int, events: list[Event]) -> Iterator[Envelope]:
         """Yield a snapshot of one process, from its begin to its end."""

@@ -20,7 +20,15 @@ BROKER = Source.of_broker(1)
 
 
 def sampled(at_us: int, state: str = "running", turns: int = 0) -> SimulationSampled:
-    return SimulationSampled(state, at_us, 0, 100, "event", 1, turns)
+    return SimulationSampled(
+        state=state,
+        at_us=at_us,
+        run_us=0,
+        speed_percent=100,
+        unit="event",
+        future=1,
+        turns=turns,
+    )
 
 
 class Simulated:
@@ -72,7 +80,7 @@ def test_its_clock_is_that_of_the_simulation_and_it_knows_which_processes_run(
 ) -> None:
     async def test(simulated: Simulated) -> None:
         trace, feed = simulated.trace, simulated.feed
-        trace(ProcessSnapshot("broker-1", BROKER, "running", 0, 9093))
+        trace(ProcessSnapshot(process="broker-1", child=BROKER, state="running", pid=0, port=9093))
         trace(sampled(1_500_000))
         taken = await simulated.take(SimulationSampled)
         made = [e.source for e in taken if isinstance(e.event, LinkMade)]
@@ -82,7 +90,7 @@ def test_its_clock_is_that_of_the_simulation_and_it_knows_which_processes_run(
         assert [e.mono_us for e in taken if isinstance(e.event, SimulationSampled)] == [1_500_000]
 
         trace(sampled(1_500_000))
-        trace(ProcessSnapshot("broker-1", BROKER, "stopped", 0, 9093))
+        trace(ProcessSnapshot(process="broker-1", child=BROKER, state="stopped", pid=0, port=9093))
         taken = await simulated.take(LinkLost)
         assert not [e for e in taken if isinstance(e.event, SimulationSampled)], "the same moment"
         assert len([e for e in taken if isinstance(e.event, ClusterKnown)]) <= 1
@@ -98,7 +106,7 @@ def test_it_stops_where_the_run_goes_back(tmp_path: Path) -> None:
         assert not feed.went_back()
         trace(sampled(2_000_000, "replaying"))
         trace(sampled(2_000_000, "paused", turns=1))
-        trace(ProcessPaused("broker-1", BROKER, 0))
+        trace(ProcessPaused(process="broker-1", child=BROKER, pid=0))
         simulated.server.flush()
 
         def stands_there() -> bool:

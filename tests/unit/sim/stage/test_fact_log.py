@@ -10,12 +10,14 @@ from kafka_edu.trace.events.timer import TimerTaskExpired
 
 def paused(seq: int, at_us: int) -> Envelope:
     broker = Source.of_broker(1)
-    return Envelope(SUPERVISOR, seq, 0, 0, at_us, ProcessPaused("broker-1", broker, 0))
+    return Envelope(
+        SUPERVISOR, seq, 0, 0, at_us, ProcessPaused(process="broker-1", child=broker, pid=0)
+    )
 
 
 def filled() -> FactLog:
     log = FactLog()
-    expired = TimerTaskExpired("t", "task", deadline_ms=0, late_ms=0, level=0, slot=0)
+    expired = TimerTaskExpired(timer="t", task="task", deadline_ms=0, late_ms=0, level=0, slot=0)
     for seq, at_us in enumerate((10, 20, 30), 1):
         log.take(paused(seq, at_us))
         log.take(Envelope(Source.of_broker(1), seq, 0, 0, at_us + 5, expired))
@@ -29,7 +31,7 @@ def test_a_run_that_is_executed_again_is_compared_fact_by_fact() -> None:
     assert (log.count, len(log)) == (0, 6)
     log.take(paused(1, 10))
     assert log.parted == ""
-    other = ProcessResumed("broker-1", Source.of_broker(1), 0)
+    other = ProcessResumed(process="broker-1", child=Source.of_broker(1), pid=0)
     log.take(Envelope(SUPERVISOR, 2, 0, 0, 15, other))
     log.take(paused(3, 30))
     assert log.parted == (

@@ -46,7 +46,10 @@ def test_a_subscriber_gets_the_level_and_the_state_of_all_processes() -> None:
               if isinstance(e.event, ProcessSnapshot) and e.event.child.broker}  # fmt: skip
     assert states == {1: "paused", 2: "stopped", 3: "running"}
     links = [e.event for e in few.events if isinstance(e.event, LinkSnapshot)]
-    assert links == [LinkSnapshot(1, 3, 0, True), LinkSnapshot(2, 3, 100, False)]
+    assert links == [
+        LinkSnapshot(broker=1, other=3, delay_ms=0, cut=True),
+        LinkSnapshot(broker=2, other=3, delay_ms=100, cut=False),
+    ]
     assert {e.broker for e in tracer.gauges()} == {3}, "neither a paused nor a dead broker"
 
     few.events.clear()
