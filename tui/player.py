@@ -144,9 +144,15 @@ class Keyframes:
         while len(self.frames) > self._most_frames:
             self.frames = self.frames[::2]
 
-    def before(self, index: int) -> Keyframe | None:
-        """Return the last keyframe at or before the event with this index."""
-        found = [f for f in (*self.frames, *self.near) if f.index <= index]
+    def before(self, index: int, clock_us: int) -> Keyframe | None:
+        """Return the last keyframe at or before the event with this index, and not after this
+        time.
+        """
+        found = [
+            frame
+            for frame in (*self.frames, *self.near)
+            if frame.index <= index and frame.at_us <= clock_us
+        ]
         return max(found, key=lambda frame: frame.index, default=None)
 
     def near_due(self, index: int, target: int) -> bool:
@@ -479,10 +485,13 @@ class Player:
         """
         replay = self.replay
         assert replay is not None
-        target = replay.index_at(replay.within(clock_us))
-        frame = self._keyframes.before(target)
-        if frame is None or (frame.index <= replay.index <= target):
-            begin = replay.index if replay.index <= target else 0
+        clock_us = replay.within(clock_us)
+        target = replay.index_at(clock_us)
+        frame = self._keyframes.before(target, clock_us)
+        # the clock of a model never goes back, so a model that is ahead cannot be used
+        usable = replay.index <= target and self.model.cluster.glow.now_us <= clock_us
+        if frame is None or (usable and frame.index <= replay.index):
+            begin = replay.index if usable else 0
             if begin == 0:
                 self.model.reset()
         else:

@@ -107,8 +107,10 @@ class StageFeed:
             envelope = self._waiting[0]
             event = envelope.event
             if not isinstance(event, SimulationSampled):
+                # A gauge that was taken before the last moment may come after it. The player wants
+                # events in the order of their times.
                 self._now_us = max(self._now_us, envelope.mono_us)
-                taken.append(envelope)
+                taken.append(envelope._replace(mono_us=self._now_us))
             elif event.turns != self._turns:
                 break
             elif self._take_state(event):

@@ -43,7 +43,7 @@ async def drive(app: DashboardApp, dashboard: LiveApp) -> None:
 
     await dashboard.press("comma")
     await dashboard.shows("1 ms behind", "z: now")
-    assert app.model.cluster.glow.now_us == paused_us
+    await until(lambda: app.model.cluster.glow.now_us == paused_us, "the moment one step before")
     await dashboard.press("full_stop")
     await dashboard.shows("‖ sim", "step: ms")
 

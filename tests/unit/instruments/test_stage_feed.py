@@ -98,6 +98,16 @@ def test_its_clock_is_that_of_the_simulation_and_it_knows_which_processes_run(
     with_feed(tmp_path, test)
 
 
+def test_events_come_in_the_order_of_their_times(tmp_path: Path) -> None:
+    async def test(simulated: Simulated) -> None:
+        simulated.trace(sampled(8_000_000))
+        simulated.trace(ProcessPaused(process="broker-1", child=BROKER, pid=0))  # of time 0
+        taken = await simulated.take(ProcessPaused)
+        assert [e.mono_us for e in taken if isinstance(e.event, ProcessPaused)] == [8_000_000]
+
+    with_feed(tmp_path, test)
+
+
 def test_it_stops_where_the_run_goes_back(tmp_path: Path) -> None:
     async def test(simulated: Simulated) -> None:
         trace, feed = simulated.trace, simulated.feed
