@@ -84,8 +84,8 @@ class StageFeed:
             self._waiting.append(at._replace(source=process, seq=0, cause=0, event=event))
 
     def complete(self) -> bool:
-        """Return whether a broker has sent its first events."""
-        return any(one.kind is SourceKind.BROKER for one in self._linked)
+        """Return whether a broker has sent its first events, or nothing will come any more."""
+        return bool(self.failed) or any(one.kind is SourceKind.BROKER for one in self._linked)
 
     def went_back(self) -> bool:
         """Return whether the run goes back before the next event. Then the events that were handed
