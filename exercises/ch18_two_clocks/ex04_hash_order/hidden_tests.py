@@ -10,6 +10,7 @@ from .public_tests import check, joined, placed
 
 def test_many_partitions(learner: Learner, seed: int) -> None:
     """two hundred partitions"""
+    check(learner, [*joined(3, 1), *placed(*range(40))])
     check(learner, random_calls(Random(f"many/{seed}"), 300, 200))
 
 
