@@ -120,7 +120,7 @@ class ClusterStatus(NamedTuple):
     @staticmethod
     def of(fields: object) -> "ClusterStatus":
         """Return the cluster's state from the supervisor's answer. Raises ClusterError if the
-        answer has another form.
+        answer does not have the expected form.
         """
         match fields:
             case {

@@ -590,10 +590,11 @@ class Supervisor:
         }
 
     async def _wait_serves(self, server: ChildProcess, timeout_s: float) -> Answer:
-        """Wait until one server of ZooKeeper's ensemble serves clients, or answers that it waits
-        for other servers.
+        """Wait until `server`, a ZooKeeper, serves clients or answers that it waits for other
+        servers.
 
-        The action fails only because of this server. The others may be stopped, or end meanwhile.
+        Only a failure of `server` makes the action fail. It does not fail if other servers are
+        stopped, or end during the wait.
         """
         if server.state is ProcessState.STOPPED:
             raise ActionRefused(_epitaph(server))
