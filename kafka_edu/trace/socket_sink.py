@@ -338,7 +338,7 @@ class _Past:
 
 
 def _line_now(tracer: Tracer, event: Gap | RingBegins | RingEnds) -> bytes:
-    """Return the line of an event about the stream itself, with the present time."""
+    """Return the line of an event about the stream itself, with the current time."""
     return encode(
         Envelope(
             tracer.source,

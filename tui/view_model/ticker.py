@@ -220,7 +220,7 @@ class Ticker:
         return self.loud.begun
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. Gauges and snapshots add no line. O(causes of the event)."""
+        """Process one event. Gauges and snapshots add no line. O(causes of the event)."""
         self.now_us = max(self.now_us, envelope.mono_us)
         known = EVENT_TYPES.get(envelope.name)
         if known is None:

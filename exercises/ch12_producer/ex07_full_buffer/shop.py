@@ -63,7 +63,7 @@ class Till:
         self._sending: asyncio.Task[object] | None = None
 
     def order(self, topic: str, number: int) -> None:
-        """Take an order, or turn it away if `send()` still waits with the order before it."""
+        """Accept an order, or refuse it because `send()` still waits with the previous order."""
         if self._sending is not None and not self._sending.done():
             self.turned_away += 1
             self.in_a_row = 0
