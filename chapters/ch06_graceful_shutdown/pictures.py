@@ -355,7 +355,7 @@ def _only(events: Sequence[Envelope], kind: type) -> Envelope:
     return next(one for one in events if isinstance(one.event, kind))
 
 
-# SIGTERM beside kill -9.
+# SIGTERM compared with kill -9.
 
 
 class End(NamedTuple):

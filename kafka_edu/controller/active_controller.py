@@ -410,7 +410,9 @@ class ActiveController:
     # Topics and partitions.
 
     async def topic_change(self) -> None:
-        """Add the topics that are new in ZooKeeper, and forget the topics that are gone from it."""
+        """Add the topics that are new in ZooKeeper, and forget the topics that no longer exist
+        there.
+        """
         context = self.context
         current = await self._zk.get_all_topics_in_cluster(watch=True)
         for topic in sorted(set(context.all_topics) - set(current)):

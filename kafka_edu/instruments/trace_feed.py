@@ -12,8 +12,8 @@ events out so that it is never far behind: first older samples, then hops, and a
 (`backlog` has the rules). Then it requests a new snapshot from each process and continues from the
 present. A Gap event says how many facts of each type are missing.
 
-A feed can begin with past events, from the processes' rings. It then hands on no event before all
-rings have been read.
+A feed can begin with past events, from the processes' rings. The feed then returns no event before
+all rings have been read.
 """
 
 import asyncio
