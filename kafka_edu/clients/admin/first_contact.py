@@ -17,10 +17,9 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class FailedServers:
-    """Records which bootstrap servers a client could not reach. It is a sink of the client's
-    tracer.
+    """Records which bootstrap servers a client could not reach, as a sink of the client's tracer.
 
-    `reach` waits for it.
+    `reach` stops waiting when `all_failed` is set.
     """
 
     level = Level.STATE
