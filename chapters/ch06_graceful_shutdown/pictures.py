@@ -505,7 +505,7 @@ def the_order() -> Picture:
 
 
 class Found(NamedTuple):
-    """The log of web-0 on broker 1 when it was killed, and what the next start did with it."""
+    """The log of web-0 on broker 1 when it was killed, and what the next start did to it."""
 
     bases: tuple[int, ...]
     point: int
