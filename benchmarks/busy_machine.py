@@ -79,7 +79,7 @@ class Found(NamedTuple):
     load: float
     """Records acknowledged in a second."""
     late_s: tuple[float, ...]
-    """How old the picture was, in s. It was measured from outside twice a second."""
+    """How old the picture was, in s. The age was measured from outside twice a second."""
     late_said_s: tuple[float, ...]
     """The lateness that the dashboard itself reports, in s, about once a second.
 

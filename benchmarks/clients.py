@@ -7,7 +7,7 @@ same topic from the first record to the last, with the same limits for a fetch. 
 of the reading process is shown too, because it depends less on other programs on the machine.
 
 kafka-python is in Python, like ours. aiokafka reads and writes records with an extension in C.
-confluent-kafka is librdkafka, which is written in C. It shows which rates are possible.
+confluent-kafka is librdkafka, which is written in C. This client shows which rates are possible.
 """
 
 import argparse

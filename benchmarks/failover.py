@@ -173,8 +173,8 @@ def probes(
 ) -> Iterator[tuple[ApplicationProbe, RawProbe]]:
     """Run both probes during the block.
 
-    The block begins when each partition has acknowledged a record. At its end, all records must be
-    acknowledged or given up.
+    The block begins when a record has been acknowledged in each partition. After the block, both
+    probes stop sending and wait for the answers to the records that they have sent.
     """
     application = ApplicationProbe(peer.bootstrap, TOPIC, partitions)
     raw = RawProbe(peer.addresses, TOPIC, raw_partitions)

@@ -1,6 +1,6 @@
 """Check the values in a chapter's page against a run of its script, so that the page stays true.
 
-A value is marked in the page by a comment behind it, which readers do not see:
+A value is marked in the page by a comment after it, which readers do not see:
 
     It goes into slot **17**<!-- exact: slot_350 -->.
     The new leader came after **6.2 s**<!-- range: elected-killed 5500..9000 -->.

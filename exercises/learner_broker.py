@@ -198,8 +198,8 @@ class LearnerBroker:
         Wait until broker 2's metadata names broker 2 as the leader. Raises ClusterError.
 
         If broker 2 is the controller, the learner's timing wheel also holds the time-out of this
-        request. With a wrong wheel the response comes too early, but the topic is created all the
-        same.
+        request. With a wrong wheel the response comes too early, but nevertheless the topic is
+        created.
         """
         topic = self.topic
         make_topic(self.cluster, topic, [BROKER, 0, 1])

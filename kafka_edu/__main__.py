@@ -11,7 +11,7 @@ then on Ctrl-C would kill the process instead of ending it with exit code 130. S
 that Python calls before that point ends the process itself.
 """
 
-import _signal  # type: ignore[import-not-found]  # the module `signal` is 4 ms of imports
+import _signal  # type: ignore[import-not-found]  # to import `signal` would take 4 ms
 import atexit
 import posix
 import sys

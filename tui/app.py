@@ -320,7 +320,7 @@ class DashboardApp(App[None]):
             due = next_due(due, loop.time(), FLOOD_TICK_S if self.model.flooded else TICK_S)
 
     async def _take_in_turns(self) -> None:
-        """Take events, and give them more processor time while they are late.
+        """Process events, with more processor time while they are late.
 
         Late events get as much processor time as everything else got since the last tick. Without
         them, a frame would show nothing new.
@@ -355,12 +355,12 @@ class DashboardApp(App[None]):
         self._key_until_s = 0.0
 
     def tick(self) -> None:
-        """Take the events that have arrived, and let the present screen draw."""
+        """Process the events that have arrived, and let the present screen draw."""
         self.take_events()
         self.look()
 
     def take_events(self) -> None:
-        """Take the events that have arrived, and move the model's time forward."""
+        """Process the events that have arrived, and move the model's time forward."""
         now, before = now_us(), self._last_us
         self._last_us = now
         self.player.tick(min(max(now - before, 0), LONGEST_TICK_US))

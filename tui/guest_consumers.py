@@ -59,7 +59,7 @@ class GuestConsumers:
         return name
 
     def silence(self) -> str:
-        """Stop the newest running consumer with SIGSTOP. Return its name, or an empty string."""
+        """Stop the newest running consumer with SIGSTOP. Return its name, or "" if none runs."""
         for name, process in reversed(self._processes):
             if process.poll() is None and process.pid not in self._stopped:
                 process.send_signal(signal.SIGSTOP)
@@ -68,7 +68,7 @@ class GuestConsumers:
         return ""
 
     def wake(self) -> str:
-        """Resume the newest stopped consumer. Return its name, or an empty string."""
+        """Resume the newest stopped consumer. Return its name, or "" if none is stopped."""
         for name, process in reversed(self._processes):
             if process.poll() is None and process.pid in self._stopped:
                 process.send_signal(signal.SIGCONT)
@@ -77,7 +77,7 @@ class GuestConsumers:
         return ""
 
     def leave(self) -> str:
-        """Let the newest consumer leave its group and end. Return its name, or an empty string."""
+        """Let the newest consumer leave its group and end. Return its name, or "" if none runs."""
         if not self.names():
             return ""
         name, process = self._processes.pop()

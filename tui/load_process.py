@@ -32,7 +32,7 @@ class LoadProcess:
         )
 
     def stop(self) -> None:
-        """Ask the load to end. It first waits some seconds for its last answers."""
+        """Ask the load to end. The load first waits some seconds for its last answers."""
         if self._process is not None:
             self._process.close()
             self._ending.append(self._process)

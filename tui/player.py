@@ -228,7 +228,7 @@ class Player:
         return self.live and self.replay is not None
 
     def take(self, envelopes: Sequence[Envelope], now_us: int) -> None:
-        """Take the events that a live cluster sent. O(events)."""
+        """Process the events that a live cluster sent. O(events)."""
         self._now_us = now_us
         if self.observer is not None:
             for envelope in envelopes:

@@ -355,7 +355,7 @@ def _only(events: Sequence[Envelope], kind: type) -> Envelope:
     return next(one for one in events if isinstance(one.event, kind))
 
 
-# SIGTERM beside kill -9.
+# SIGTERM compared with kill -9.
 
 
 class End(NamedTuple):
@@ -505,7 +505,7 @@ def the_order() -> Picture:
 
 
 class Found(NamedTuple):
-    """The log of web-0 on broker 1 when it was killed, and what the next start did with it."""
+    """The log of web-0 on broker 1 when it was killed, and what the next start did to it."""
 
     bases: tuple[int, ...]
     point: int

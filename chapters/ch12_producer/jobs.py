@@ -10,8 +10,8 @@
     numbers             sends 1 to 10 to two partitions in turn, and reads both from there
     exit                sends ten records, and ends without close()
 
-A job stores the log's end before it begins, and reads only the records behind that. So it may
-be repeated.
+A job stores the log's end before it begins, and reads only the records after it. So it may be
+repeated.
 """
 
 import asyncio

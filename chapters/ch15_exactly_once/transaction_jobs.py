@@ -161,7 +161,9 @@ class TransactionJobs:
         await self._list_both(start)
 
     async def _hang(self, trace: Tracer) -> None:
-        """Kill a producer within its transaction, write behind it, and wait until it is ended."""
+        """Kill a producer within its transaction, write more records, and wait for the
+        transaction's end.
+        """
         start = await ends_of(self._servers, [PAYMENTS])
         program = await asyncio.create_subprocess_exec(
             *python_command(open_transaction.__name__, self._servers, DEAD, str(TIMEOUT_MS)),

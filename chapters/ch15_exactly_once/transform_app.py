@@ -4,8 +4,8 @@ Usage: `python -m chapters.ch15_exactly_once.transform_app SERVERS INPUT OUTPUT 
 
 Each input record becomes one output record, and the same transaction commits the input's offsets.
 NAME is the group, the member and the transactional id. A transaction takes at least PAUSE_MS. Any
-error ends the process. The next process continues behind the last committed transaction. When it
-initialises, the coordinator aborts the open transaction of the process before it.
+error ends the process. The next process continues after the last committed transaction. When it
+initialises, the coordinator aborts the open transaction of the previous process.
 `java/Transform.java` does the same with the Java client.
 
 A transaction that takes longer than LONGEST_TRANSACTION_S also ends the process. The reason is a

@@ -38,7 +38,7 @@ class Wheels(NamedTuple):
         return tick_ms
 
     def hand(self, level: int) -> int:
-        """Return the hand's position on this level: the present time, rounded down to its tick."""
+        """Return the hand's position on this level: the current time, rounded down to its tick."""
         return self.now_ms - self.now_ms % self.tick(level)
 
     def reach(self, level: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from kafka_edu.record.file_records import iter_file_headers
 from ..runner.mismatch import Mismatch, Words
 
 MOST_STEPS: Final = 400
-"""The maximum number of operations. No look-up in the tests needs so many."""
+"""The maximum number of operations. No look-up in the tests needs as many as this."""
 SHOWN: Final = 10
 
 

@@ -161,8 +161,8 @@ class _Scene:
         yield self._judge(BACKOFF_MS - TOLERANCE_MS if learners else 1)
 
     def _controller(self) -> int:
-        """Return the controller. It must not be broker 2, whose links are never cut. If it is, it
-        loses its office, and all three run for it. Raises ClusterError.
+        """Return the controller. It must not be broker 2, because the links of broker 2 are never
+        cut. If broker 2 is the controller, let the brokers elect another. Raises ClusterError.
         """
         office = "/controller"
         with zookeeper_of(self._cluster) as zookeeper:

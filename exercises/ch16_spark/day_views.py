@@ -87,7 +87,7 @@ class ViewsTopic:
         self._begins[partition] = offset
 
     def grow(self) -> None:
-        """Give the topic one partition more."""
+        """Add one partition to the topic."""
         with Admin({"bootstrap.servers": self._servers}) as admin:
             admin.create_partitions({self.name: NewPartitions(len(self.views) + 1)}).all()
         self.views.append([])

@@ -42,7 +42,7 @@ class Message(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """The records of a live part, and the rows that a right job makes of them."""
+    """The records of a live part, and the rows that a correct job produces from them."""
 
     schemas: Mapping[str, str]
     """Topic → the fields of its JSON values, as DDL. The job gets the streams in this order."""

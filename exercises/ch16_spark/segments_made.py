@@ -95,7 +95,7 @@ class Made(NamedTuple):
         return None
 
     def longest_walk(self) -> int:
-        """Return the greatest distance in bytes between the start of a search and its batch."""
+        """Return the most bytes between the position where a search begins and the batch found."""
         return max((row.position - self.start(row.first) for row in self.rows), default=0)
 
     def drawing(self) -> tuple[str, ...]:

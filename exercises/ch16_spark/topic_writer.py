@@ -10,7 +10,7 @@ from kafka_edu.supervisor.cluster import ClusterError
 
 class Record(NamedTuple):
     """A record to write. Without a partition, the key chooses it. Without a timestamp, it has the
-    present time.
+    current time.
     """
 
     value: str

@@ -112,7 +112,7 @@ class LearnerLoop(SimLoop):
         """A process that starts again is another process, and gets another name."""
         self.steps: list[LoopStep] = []
         self.blamed = ""
-        """What the learner's agenda did wrong, if the run had to end for it."""
+        """What the learner's agenda did wrong, if the run had to end because of it."""
 
     def tell(self, method: str, *arguments: int | str) -> None:
         """Send a call with the next question."""

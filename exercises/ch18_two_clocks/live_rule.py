@@ -1,7 +1,7 @@
 """The live part of 18-2: the learner's function is a rule of the checker, in runs of the simulator.
 
-Some of the runs have a planted bug. The course's rules must find it too, so each run shows whether
-the learner's rule was needed.
+Some runs have a planted bug. The learner's rule must find the same faults as the course's own
+function `right_faults`. The result also names the other rules that found the bug.
 """
 
 from collections.abc import Callable, Iterator

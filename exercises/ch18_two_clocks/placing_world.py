@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol
 
 BROKERS: Final = tuple(f"broker-{number}" for number in range(1, 9))
 LEAST: Final = 2
-"""There are at least so many brokers."""
+"""The least number of brokers."""
 
 Answer = str | tuple[tuple[str, str], ...] | None
 

@@ -160,7 +160,7 @@ class Grader:
     """Grades submissions of one exercise."""
 
     def __init__(self, exercise: Exercise, seed: int, kind: Kind) -> None:
-        """Run the reference solution, and set the limits of all submissions by it.
+        """Run the reference solution, and compute the limits of all submissions from that run.
 
         `seed` determines all random numbers, so the same work always gets the same grade. Raises
         RefusedError.

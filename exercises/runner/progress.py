@@ -130,12 +130,12 @@ def serialize(records: dict[str, Record]) -> bytes:
 
 
 def now() -> str:
-    """Return the present time as a text for a record."""
+    """Return the current time as a text for a record."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 def with_time(path: Path) -> Path:
-    """Return a path next to `path` whose name has the present time and does not exist yet."""
+    """Return a path next to `path` whose name has the current time and does not exist yet."""
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     name = path.with_name(f"{path.stem}-{stamp}{path.suffix}")
     number = 1

@@ -87,7 +87,7 @@ class Workplace:
         return given + 1, hints[given]
 
     def remember(self, passed: bool) -> None:
-        """Count a check. If it is the first check that passed, store the present time."""
+        """Count a check. If it is the first check that passed, store the current time."""
         self._change(
             lambda record: record._replace(
                 checks=record.checks + 1, passed=record.passed or (now() if passed else "")

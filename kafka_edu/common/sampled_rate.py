@@ -15,7 +15,7 @@ class SampledRate:
     """Measures a sum per second over `samples` samples of `sample_ms` each. Owned by its user.
 
     The samples are a ring, as in Kafka: an outdated sample is emptied, and then starts at the
-    present time.
+    current time.
     """
 
     __slots__ = ("_current", "_number", "_sample_ms", "_starts_ms", "_sums")

@@ -1,11 +1,11 @@
 """The active controller: how it reacts to each event.
 
 (Kafka: the `process…` and `on…` methods of KafkaController.scala; book 000 §6.4.) One object is one
-term of office. It is created when the broker has won the election, and thrown away when the broker
-resigns. The context, the state machines and the channels are thrown away with it.
+term of office. The broker creates it after winning the election, and drops it when the broker
+resigns. The context, the state machines and the channels are dropped at the same time.
 
-All its methods run in the event task, one after the other. They wait only for ZooKeeper, through
-the given client. The decisions themselves are plain functions and tables: `leader_election`,
+All methods run in the event task, one after the other. They wait only for ZooKeeper, through the
+given client. The decisions themselves are plain functions and tables: `leader_election`,
 `partition_reassignment_plan` and the tables of the two state machines.
 
 Next: `ZkPartitionStateMachine.handle_state_changes` (zk_partition_state_machine.py) and
@@ -410,7 +410,9 @@ class ActiveController:
     # Topics and partitions.
 
     async def topic_change(self) -> None:
-        """Add the topics that are new in ZooKeeper, and forget the topics that are gone from it."""
+        """Add the topics that are new in ZooKeeper, and forget the topics that no longer exist
+        there.
+        """
         context = self.context
         current = await self._zk.get_all_topics_in_cluster(watch=True)
         for topic in sorted(set(context.all_topics) - set(current)):

@@ -328,11 +328,11 @@ class Rebalances:
         return max(end.hw - committed, 0)
 
     def advance(self, now_us: int) -> None:
-        """Set the present time (µs). It never goes back."""
+        """Set the current time (µs). It never goes back."""
         self.now_us = max(self.now_us, now_us)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event."""
+        """Process one event."""
         self.now_us = max(self.now_us, envelope.mono_us)
         broker = envelope.broker
         match envelope.event:

@@ -111,7 +111,7 @@ class ApiTimes:
         self._samples: deque[_Sample] = deque(maxlen=KEPT_SAMPLES)
 
     def take(self, times: RequestTimes, at_us: int) -> None:
-        """Take a sample of totals.
+        """Process a sample of totals.
 
         Totals that are smaller than before mean that the broker restarted.
         """
@@ -232,11 +232,11 @@ class RequestTimesView:
         self.now_us = 0
 
     def advance(self, now_us: int) -> None:
-        """Set the present time (µs). It never goes back."""
+        """Set the current time (µs). It never goes back."""
         self.now_us = max(self.now_us, now_us)
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(buckets) for a sample, else O(1)."""
+        """Process one event. O(buckets) for a sample, else O(1)."""
         self.now_us = max(self.now_us, envelope.mono_us)
         event, broker = envelope.event, envelope.broker
         if isinstance(event, ProcessEnded):

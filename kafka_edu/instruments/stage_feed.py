@@ -19,7 +19,7 @@ from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
 MOST_WAITING: Final = 20_000
-"""With so many events that wait to be taken, no more are read."""
+"""While this many events wait to be returned, no more are read."""
 LOOK_EVERY_S: Final = 0.05
 
 

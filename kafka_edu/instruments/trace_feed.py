@@ -12,8 +12,8 @@ events out so that it is never far behind: first older samples, then hops, and a
 (`backlog` has the rules). Then it requests a new snapshot from each process and continues from the
 present. A Gap event says how many facts of each type are missing.
 
-A feed can begin with past events, from the processes' rings. It then hands on no event before all
-rings have been read.
+A feed can begin with past events, from the processes' rings. The feed then returns no event before
+all rings have been read.
 """
 
 import asyncio
@@ -155,7 +155,7 @@ class TraceFeed:
             self._ask_for_snapshots(self._backlog.leave_out_all(self._streams))
 
     def ask_for_snapshots(self) -> None:
-        """Request a new snapshot from each process. Nothing is left out for it."""
+        """Request a new snapshot from each process. The feed leaves out no event because of it."""
         self._ask_for_snapshots(self._streams)
 
     def _ask_for_snapshots(self, streams: Collection[Stream]) -> None:
@@ -284,7 +284,7 @@ class TraceFeed:
                 self._take(_link(teller, LinkLost(reason)))
 
     def _take_line(self, stream: Stream, line: bytes, since_us: int | None) -> int | None:
-        """Take one line.
+        """Process one line.
 
         Return the time of its event (µs), or None if the event is too old to be wanted.
         """

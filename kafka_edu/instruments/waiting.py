@@ -246,8 +246,8 @@ class RecentlyEnded:
     """The operations of one purgatory that ended in the last ten seconds, by cause.
 
     Brokers send totals, so that a lost sample does no harm. The difference to the totals of ten
-    seconds ago is the number that ended in this time. It keeps at most one entry for each quarter
-    of a second.
+    seconds ago is the number that ended in this time. At most one entry is kept for each quarter of
+    a second.
     """
 
     def __init__(self) -> None:
@@ -261,8 +261,8 @@ class RecentlyEnded:
         """
 
     def begin(self, ended: Sequence[EndedBy], now_us: int) -> None:
-        """Take a snapshot's totals. If it is the first, all its operations count as ended
-        long ago.
+        """Process a snapshot's totals. If it is the first, all its operations count as ended long
+        ago.
         """
         if self.counted:
             self.sample(ended, now_us)
@@ -271,7 +271,7 @@ class RecentlyEnded:
         self._totals = {one.cause: _waits_of(one) for one in ended}
 
     def sample(self, ended: Sequence[EndedBy], now_us: int) -> None:
-        """Take a sample's totals. Totals that are smaller than before come from a restarted
+        """Process a sample's totals. Totals that are smaller than before come from a restarted
         broker.
         """
         self.counted = True

@@ -154,7 +154,7 @@ class Why:
         self._moves: dict[tuple[int, str, int], ReplicaMoveProgress] = {}
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1). O(waiting operations) for a sample."""
+        """Process one event. O(1). O(waiting operations) for a sample."""
         broker = envelope.broker
         match envelope.event:
             case ProcessEnded() as ended:

@@ -52,7 +52,7 @@ class LearnerMembership(Membership):
         return ours if self._part.is_out or not ours else self._may["commit"]
 
     def enter(self, state: MembershipState, reason: str) -> None:
-        """Change the state, and ask the learner's object about it."""
+        """Change the state, and ask the learner's object about the change."""
         event = _EVENT_OF.get((self.state, state), "")
         super().enter(state, reason)
         if self._part.is_out:

@@ -38,7 +38,7 @@ class LearnerTimer(SystemTimer):
     The learner's object knows tasks by number. `add` returns where a task goes. `advance_clock`
     returns what happened up to a time: which tasks moved down, to which bucket, and which ran. The
     buckets, the queue that wakes the reaper, and the events come from the shipped code. Unlike
-    Kafka's timer, `advance_clock` moves this timer's hand to the present time, and not only to the
+    Kafka's timer, `advance_clock` moves this timer's hand to the current time, and not only to the
     last due bucket.
 
     A wrong answer is used if possible: a task then runs early or late. It is an error in the

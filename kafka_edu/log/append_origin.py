@@ -1,4 +1,4 @@
-"""Who wrote a batch that a leader appends (Kafka: AppendOrigin in LogValidator.scala and
+"""The writer of a batch that a leader appends (Kafka: AppendOrigin in LogValidator.scala and
 Log.scala).
 """
 

@@ -1,9 +1,9 @@
 """The leader epochs of a log, and the offset at which each epoch began (Kafka:
 LeaderEpochFileCache.scala; KIP-101, KIP-279; spec R4).
 
-Each leader has an epoch and writes it into its batches. For each epoch the cache keeps the offset
-with which it began. `<0, 0>, <1, 120>` means: the leader of epoch 0 wrote the offsets 0 to 119, and
-the leader of epoch 1 has written from 120 on. A follower that comes back asks the leader where the
+Each leader has an epoch and writes it into its batches. For each epoch the cache keeps the epoch's
+first offset. `<0, 0>, <1, 120>` means: the leader of epoch 0 wrote the offsets 0 to 119, and the
+leader of epoch 1 has written from 120 on. A follower that comes back asks the leader where the
 follower's last epoch ended, and truncates its log there. Before KIP-101, followers truncated to
 their high watermark, which can lose records or make logs differ.
 """

@@ -184,7 +184,7 @@ class Log:
         self._on_disk_failure = on_disk_failure
 
     def update_config(self, config: LogConfig) -> None:
-        """Set the topic's new configuration. It holds for later appends, rolls and deletions.
+        """Set the topic's new configuration, which applies to later appends, rolls and deletions.
 
         Records that are already stored are not changed.
         """

@@ -21,7 +21,7 @@ from kafka_edu.trace.events.log import CheckpointUnreadable
 
 
 class LogDirScan(NamedTuple):
-    """What a log dir contains. `logs` and `future_logs` have the path of each folder."""
+    """The content of a log dir. `logs` and `future_logs` have the path of each folder."""
 
     log_dir: str
     clean: bool

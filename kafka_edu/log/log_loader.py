@@ -22,8 +22,8 @@ After a crash the loader may find the files on the left. On the right is its rea
 After a clean shutdown (`clean_shutdown`) only the last bytes of the indexes and of the log are
 read. After a crash, records below the recovery point are not read, because they are certainly on
 the disk. If a repair shows more damage than a crash of the process alone can cause, a LogRepaired
-event reports it. Loading blocks, so the log manager does it in worker threads. It emits the
-returned events later on the loop.
+event reports it. Loading blocks, so the log manager does it in worker threads. The log manager
+emits the returned events later on the loop.
 
 Each start checks the leader-epoch-checkpoint against the batches, even after a clean shutdown. The
 check reads only one or two headers for each epoch. A wrong epoch would do great harm. If the leader

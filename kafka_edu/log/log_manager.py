@@ -711,7 +711,7 @@ class LogManager:
                     log.update_config(config)
 
     def reconfigure(self, default_config: LogConfig, config_of: Callable[[str], LogConfig]) -> None:
-        """Set the broker's changed configuration. It holds for new logs; each existing log gets the
+        """Set the broker's changed configuration. New logs use it; each existing log gets the
         result of `config_of` for its topic.
         """
         self.default_config = default_config

@@ -9,9 +9,9 @@ A connection above the limit of its address is closed at once. At the limit of t
 listener, the acceptors stop accepting, and further clients wait in the kernel's queue.
 
 If there are several listeners, the listener between brokers is protected, so that many clients
-cannot cut the brokers off from each other. It accepts connections above max.connections. For each
-such connection, the broker closes the connection of another listener that has been silent for the
-longest time.
+cannot cut the brokers off from each other. This listener accepts connections above max.connections.
+For each such connection, the broker closes the connection of another listener that has been silent
+for the longest time.
 """
 
 from collections import Counter

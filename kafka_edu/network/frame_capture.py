@@ -117,8 +117,8 @@ class FrameCapture:
         """Start a capture into `file`.
 
         `clients` are client ids, or prefixes that end with `*`. Those that begin with `-` are left
-        out. `on_failure` is called with the reason when a frame cannot be captured or written. It
-        must end the capture.
+        out. `on_failure` is called with the reason when a frame cannot be captured or written. This
+        function must end the capture.
         """
         self.clients = tuple(clients)
         self.file = file

@@ -84,8 +84,8 @@ class SharedByProcessors:
     ) -> None:
         """Create the shared objects.
 
-        `on_failure` is called with the name of a task that a bug has ended. It must stop the
-        broker.
+        If a bug ends a task, `on_failure` is called with the task's name. This function must stop
+        the broker.
         """
         self.pool = pool
         self.on_failure = on_failure

@@ -76,8 +76,8 @@ class SocketServer:
     ) -> None:
         """Create the acceptors and processors; `bind` opens the ports.
 
-        `on_failure` is called with the name of a task that a bug has ended. It must stop the
-        broker.
+        If a bug ends a task, `on_failure` is called with the task's name. This function must stop
+        the broker.
         """
         self._transport = transport
         self._time = time

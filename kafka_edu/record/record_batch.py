@@ -73,7 +73,7 @@ Only v1 has a timestamp; in v0 the key is in this place.
 
 
 class TimestampType(IntEnum):
-    """Who set a record's timestamp: its producer (0), or the leader at the append (1)."""
+    """The source of a record's timestamp: its producer (0), or the leader at the append (1)."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1

@@ -66,8 +66,8 @@ class Replication:
     ) -> None:
         """`topic_config` returns a topic's log settings: the broker's, overridden by
         /config/topics. This function must not block. `quotas` are set by the shell, from the
-        configuration in ZooKeeper. `on_failure` is called with the name of a task that a bug has
-        ended. It should stop the broker.
+        configuration in ZooKeeper. If a bug ends a task, `on_failure` is called with the task's
+        name. This function should stop the broker.
         """
         self._config = config
         self._quotas = quotas

@@ -330,8 +330,8 @@ class ControllerOrders:
     def stop_replica_response(
         self, stopped: StoppedReplicas, failures: Mapping[TopicPartition, KafkaException]
     ) -> StopReplicaResponse:
-        """Return the response. `failures` has the partitions whose logs could not be deleted, and
-        why.
+        """Return the response. `failures` maps each partition whose log could not be deleted to the
+        error.
         """
         for tp, failure in failures.items():
             stopped.errors[tp] = self._failed(tp, failure)

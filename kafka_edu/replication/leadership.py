@@ -22,7 +22,8 @@ class LeadershipListener(Protocol):
         ...
 
     def on_resignation(self, partition: int, leader_epoch: int | None) -> None:
-        """Give up the partition, because this broker does not lead it. It may never have led it.
+        """Give up the partition, because this broker does not lead it. The broker may never have
+        led it.
 
         `leader_epoch` is the epoch of the leader that this broker now follows; None if its replica
         was removed.

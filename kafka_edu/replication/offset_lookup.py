@@ -86,11 +86,11 @@ def legacy_offsets_before(
     """Return at most `max_offsets` offsets, newest first. O(segments).
 
     The candidates are the start of each segment, and the log end. From the newest on, candidates
-    with a time after `timestamp` are dropped. The log end has the present time. The timestamp -1
+    with a time after `timestamp` are dropped. The log end has the current time. The timestamp -1
     asks for the newest offsets, -2 for the oldest one. A segment's time is that of its last record,
     or of its file if the records have no times. (Kafka always uses the file.) `high_watermark` is
-    given for a consumer: a higher offset is replaced by it. Raises UNKNOWN_SERVER_ERROR for a
-    negative `max_offsets`, as Kafka does.
+    given for a consumer, which never gets a higher offset than this one. Raises
+    UNKNOWN_SERVER_ERROR for a negative `max_offsets`, as Kafka does.
     """
     if max_offsets < 0:
         raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{max_offsets} offsets are asked for")

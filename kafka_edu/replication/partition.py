@@ -444,8 +444,8 @@ class Partition:
 
         The produce is done when the whole ISR has the records below `required_offset`. The error is
         NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has meanwhile shrunk below min.insync.replicas.
-        It is also done with NOT_LEADER_OR_FOLLOWER if this broker does not lead the partition any
-        more.
+        The produce is also done with NOT_LEADER_OR_FOLLOWER if this broker does not lead the
+        partition any more.
         """
         log = self.log
         if log is None or self.leader != self.broker_id:

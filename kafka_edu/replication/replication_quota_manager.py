@@ -9,9 +9,10 @@ has a rate for each side, and the rates can change at any time.
 
 The rule is the same on both sides: a partition is held back if it is throttled, if its follower is
 not in sync, and if the bytes of all throttled partitions exceed the rate. The follower leaves a
-held-back partition out of one fetch, or the leader leaves it out of one response. It gets another
-chance with the next one. A follower in sync is never held back, because each acks=all waits for it.
-But its bytes count, so that all throttled traffic together keeps to the rate.
+held-back partition out of one fetch, or the leader leaves it out of one response. The partition
+gets another chance with the next fetch. A follower in sync is never held back, because each
+acks=all waits for it. But its bytes count, so that all throttled traffic together keeps to the
+rate.
 
 The rate is checked before a fetch, and the bytes are counted after it. So one fetch may exceed the
 rate, and the next fetches wait until the mean is below the rate again. Over a longer time the mean

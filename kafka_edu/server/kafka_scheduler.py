@@ -18,8 +18,8 @@ from kafka_edu.common.time import Time
 
 
 class KafkaScheduler:
-    """Owns the tasks of the periodic work. `on_failure` is called with the name and the exception
-    of a task that raised. It must stop the broker.
+    """Owns the tasks of the periodic work. If a task raises, `on_failure` is called with the task's
+    name and the exception. This function must stop the broker.
     """
 
     def __init__(self, time: Time, on_failure: OnFailure) -> None:

@@ -53,7 +53,7 @@ class JavaDefaults:
 
 
 class UsedUpError(Exception):
-    """Something in the JVM cannot be removed, and a later job would fail because of it."""
+    """A part of the JVM's state cannot be removed, and would make a later job fail."""
 
 
 class WarmJvm:

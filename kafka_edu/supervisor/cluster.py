@@ -120,7 +120,7 @@ class ClusterStatus(NamedTuple):
     @staticmethod
     def of(fields: object) -> "ClusterStatus":
         """Return the cluster's state from the supervisor's answer. Raises ClusterError if the
-        answer has another form.
+        answer does not have the expected form.
         """
         match fields:
             case {
@@ -324,10 +324,10 @@ class Cluster:
 
     def wait_started(self, broker_id: int) -> str:
         """Wait until the Metadata of a started broker lists this broker and a controller. Return a
-        text that names the other brokers that do not list it. Usually it is "".
+        text that names the other brokers that do not list this broker yet. Usually the text is "".
 
         Raises ClusterError if this broker ended, or if it takes too long. It is no error if other
-        brokers end meanwhile.
+        brokers end during the wait.
         """
         return self._wait_for_one("broker", broker_id)
 

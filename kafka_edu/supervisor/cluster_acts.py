@@ -485,8 +485,8 @@ class ClusterActs:
     async def _set_fault(
         self, broker: int, other: int, fault: LinkFault, hidden: bool = False
     ) -> None:
-        """Set the fault of the connections that `broker` opens to `other`. If it is hidden, the
-        broker emits no event about it.
+        """Set the fault of the connections that `broker` opens to `other`. If the fault is hidden,
+        the broker emits no event about it.
         """
         request: dict[str, object] = {
             "control": "link",

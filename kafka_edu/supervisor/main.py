@@ -535,9 +535,10 @@ class Supervisor:
         """Wait until the Metadata of one started broker lists this broker and a controller, and the
         other brokers list it too.
 
-        The action fails only because of this broker or of ZooKeeper. It is no error if another
-        broker ends meanwhile. It is also no error if another broker does not list the new broker
-        within OTHERS_PATIENCE_S, for example because it is cut off. The answer names such brokers.
+        Only a failure of this broker or of ZooKeeper makes the action fail. It does not fail if
+        another broker ends during the wait. It does not fail either if another broker does not list
+        the new broker within OTHERS_PATIENCE_S, for example because the other broker is cut off.
+        The answer names such brokers.
         """
         from kafka_edu.supervisor.readiness import wait_until_listed
 
@@ -590,10 +591,11 @@ class Supervisor:
         }
 
     async def _wait_serves(self, server: ChildProcess, timeout_s: float) -> Answer:
-        """Wait until one server of ZooKeeper's ensemble serves clients, or answers that it waits
-        for other servers.
+        """Wait until `server`, a ZooKeeper, serves clients or answers that it waits for other
+        servers.
 
-        The action fails only because of this server. The others may be stopped, or end meanwhile.
+        Only a failure of `server` makes the action fail. It does not fail if other servers are
+        stopped, or end during the wait.
         """
         if server.state is ProcessState.STOPPED:
             raise ActionRefused(_epitaph(server))

@@ -6,10 +6,10 @@ routes:
 
     {"clients-0": [listen port, target host, target port], "zookeeper-0-1": […]}
 
-Each route is a port at which it listens, and a target to which it passes every byte. The relay uses
-the same transport as the brokers. So a route can be slowed, cut and healed like a link between
-brokers (`kafka_edu/common/link_faults.py`). To do this, the supervisor sends control requests to
-the relay's event socket.
+Each route is a port at which the relay listens, and a target to which the relay passes every byte.
+The relay uses the same transport as the brokers. So a route can be slowed, cut and healed like a
+link between brokers (`kafka_edu/common/link_faults.py`). To do this, the supervisor sends control
+requests to the relay's event socket.
 
 While a route is cut, the kernel still accepts connections. They get no answer until the route is
 healed or the client gives up. If one side of a connection ends while the route is cut, the other

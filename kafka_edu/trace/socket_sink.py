@@ -4,7 +4,7 @@ A subscriber connects to a loopback port and sends one line: `{"token": "…", "
 "hops" | "all", "gauges": true}`. It gets the header and a snapshot. After that it gets every fact
 of its own level, whatever other subscribers want. Ten times a second it gets the gauges that have
 changed, and twice a second the unchanged ones. With `"often": ["WheelSampled", …]` it names the
-gauges at which it looks, and gets all other gauges only once a second (`gauge_choice`). A
+gauges that it needs often, and gets all other gauges only once a second (`gauge_choice`). A
 subscriber that reads too slowly loses events, but never blocks the broker. When it has caught up,
 it gets a Gap event, which counts the lost events by type, and a new snapshot.
 
@@ -14,9 +14,9 @@ process's ring, between RingBegins and RingEnds (`trace_ring`). They are sent in
 the subscriber reads.
 
 Later a subscriber may send more lines. `{"level": "…"}` changes its level. `{"often": […]}` names
-other gauges at which it looks, and null means all gauges. With `{"snapshot": true}` it gets another
-snapshot. It needs one, for example, after it has itself skipped events that it could not process in
-time.
+other gauges that it needs often, and null means all gauges. With `{"snapshot": true}` it gets
+another snapshot. It needs one, for example, after it has itself skipped events that it could not
+process in time.
 
 A line with `"control": "…"` requests an action from the process instead of events. For example, a
 broker slows a link (`broker_process`). The process answers with one line: `{"ok": true, …}` or
@@ -338,7 +338,7 @@ class _Past:
 
 
 def _line_now(tracer: Tracer, event: Gap | RingBegins | RingEnds) -> bytes:
-    """Return the line of an event about the stream itself, with the present time."""
+    """Return the line of an event about the stream itself, with the current time."""
     return encode(
         Envelope(
             tracer.source,

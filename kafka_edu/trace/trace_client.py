@@ -89,8 +89,8 @@ class TraceClient:
     ) -> None:
         """Connect and send the first line. Raises OSError if no process listens.
 
-        With `since_us` the past comes first. It begins at this time, or later if the process's ring
-        does not go back so far. 0 means all of the past.
+        With `since_us` past events come first. They begin at this time, or later if the process's
+        ring does not go back so far. 0 means all of the past.
         """
         self._socket = socket.create_connection((address.host, address.port), timeout_s)
         self._socket.sendall(address.hello(level, gauges, since_us))
@@ -253,8 +253,8 @@ async def subscribe(
     """Yield all events of one process as they come, until the process ends. Raises OSError if no
     process listens. With a LevelSwitch the level can be changed while this runs.
 
-    With `since_us` the past comes first, between RingBegins and RingEnds. It begins at this time,
-    or later if the process's ring does not go back so far. 0 means all of the past.
+    With `since_us` past events come first, between RingBegins and RingEnds. They begin at this
+    time, or later if the process's ring does not go back so far. 0 means all of the past.
 
     `wanted` gets an event's name and returns whether the event is needed. It is called before the
     event is decoded, because decoding costs forty times as much. However many events wait, the

@@ -159,7 +159,7 @@ class TraceRing:
         TURN_BUDGET_MS. Must be called ten times a second.
 
         `snapshot` gathers the state when it is called, and makes a line at each step of its
-        iterator. `clock` returns the present time in µs.
+        iterator. `clock` returns the current time in µs.
         """
         while self._blocks and self._blocks[0].last_us < now_us - self._keep_us:
             self._drop()

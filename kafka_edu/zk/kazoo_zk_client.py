@@ -475,8 +475,9 @@ class KazooZkClient:
         else:
             if state is SessionState.EXPIRED:
                 self._watches.clear()
-            # kazoo fails the requests that it knows. A request that the loop sent after the loss,
-            # but before the loop knew of it, may be lost or may go out on the next connection.
+            # kazoo fails the requests that it already has. The event loop hears of a lost
+            # connection later, so it may have sent another request in between. That request may be
+            # lost, or may go out on the next connection. So all waiting requests fail here.
             lost = (
                 ZkErrorCode.CONNECTION_LOSS
                 if state is SessionState.DISCONNECTED

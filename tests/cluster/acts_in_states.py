@@ -89,7 +89,7 @@ def all_cases() -> list[Case]:
 
 
 def some_cases(seed: int, of_each: int) -> list[Case]:
-    """Return a sample of the table: each act in so many states, and each state with some act."""
+    """Return a sample of the table: each act in `of_each` states, and each state with some act."""
     chance = random.Random(seed)
     table = all_cases()
     chosen = {

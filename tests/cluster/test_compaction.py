@@ -39,7 +39,7 @@ def bases(cluster: Cluster, broker: int) -> list[int]:
 
 def is_clean(cluster: Cluster, broker: int) -> bool:
     """Return whether only the active segment is dirty. A follower that copied a clean log may have
-    no other. One that just begins its log anew may have no file for a moment.
+    no other. A follower that has just begun its log again may have no file for a moment.
     """
     found = bases(cluster, broker)
     if not found:

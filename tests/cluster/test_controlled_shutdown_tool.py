@@ -40,7 +40,7 @@ def leaders(admin: AdminClient, topic: str = TOPIC) -> dict[int, int]:
 
 
 def until_broker_leads(cluster: Cluster, broker: int, partitions: int) -> None:
-    """Wait until all brokers report that it leads so many partitions."""
+    """Wait until all brokers report that `broker` leads this number of partitions."""
     until_all_answer(
         cluster.bootstrap_servers,
         TOPIC,

@@ -26,7 +26,8 @@ RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 MOVING = 0
 """The broker whose replicas move."""
 PARTITIONS = {"alone": 2, "led": 2, "followed": 2}
-"""On the moving broker only; led by it, with a follower; and the other way round."""
+"""Topics on the moving broker only; led by this broker, with a follower; and the other way round.
+"""
 ASSIGNMENTS = {"alone": [0], "led": [0, 1], "followed": [1, 0]}
 PLACES = [(topic, number) for topic, count in PARTITIONS.items() for number in range(count)]
 
@@ -80,7 +81,7 @@ class Writer:
         self.acked[topic, partition].append(int(value.split()[0]))
 
     def until_more(self, count: int) -> None:
-        """Wait until each partition has so many more acknowledged records."""
+        """Wait until each partition has `count` more acknowledged records."""
         before = {place: len(acked) for place, acked in self.acked.items()}
         wait_for(
             lambda: all(len(self.acked[place]) >= before[place] + count for place in PLACES),

@@ -62,7 +62,7 @@ class Writer:
         self.errors: list[object] = []
 
     def write(self, count: int = 20) -> range:
-        """Write so many numbers to each partition. Return them."""
+        """Write `count` numbers to each partition. Return the numbers."""
         numbers = range(self.next, self.next + count)
         self.next += count
         for number in numbers:

@@ -186,9 +186,9 @@ def one_ruler_an_epoch(events: list[Envelope]) -> None:
 def the_sleeper_was_fenced(events: list[Envelope], asleep: Ruled) -> None:
     """Check how the controller woke with a topic to create.
 
-    Either it tried and ZooKeeper refused. Or its connection had been closed and the news of both
-    came at once, the end first. (tests/unit/sim/test_fencing.py has the first case for certain.)
-    The topic was created once, by the other controller.
+    Either the controller tried, and ZooKeeper refused the write. Or its connection had been closed,
+    and it got both events at once, the end of the session first. (tests/unit/sim/test_fencing.py
+    has the first case for certain.) The topic was created once, by the other controller.
     """
     done = [
         e.event

@@ -57,7 +57,7 @@ OWN_TEXTS: Final = {"leader"}
 #: Config keys that say where a broker runs.
 PLACES: Final = {"listeners", "log.dirs", "zookeeper.connect"}
 #: Fields with a text for people. A comparison always shows whether the text is null, empty or
-#: present. It shows the words only where a case asks for them.
+#: present. The comparison shows the words only where a case asks for them.
 TEXTS: Final = {"error_message", "batch_index_error_message"}
 #: A struct whose error text is not compared. This broker also explains errors for which Apache
 #: Kafka gives no text (docs/differences.md).

@@ -83,7 +83,7 @@ async def until(check: Callable[[], Awaitable[bool]], what: str) -> None:
 
 
 class Story:
-    """The same calls on any brokers. `told` is what each of them answered."""
+    """The same calls on any brokers. `told` has the result of each call."""
 
     def __init__(self, servers: str, admin: Admin) -> None:
         self.settings: dict[str, object] = {"bootstrap.servers": servers}

@@ -406,7 +406,7 @@ def test_kazoo_client_loses_no_answer_and_no_change_over_many_reconnects(
 
 
 def test_kazoo_client_keeps_the_order_of_writes(server: Server, root: str) -> None:
-    """Every write is sent before the first answer is read, and each needs the one before it."""
+    """Every write is sent before the first answer is read, and each needs the previous write."""
 
     async def use() -> None:
         client = await kazoo_client(server.port, root, Notifications())

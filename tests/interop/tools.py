@@ -86,7 +86,7 @@ class Step(NamedTuple):
     until: str = ""
     known: tuple[str, int] | None = None
     """A topic, and a number of its partitions. Before the next step, each broker must know a leader
-    for so many. ZooKeeper shows the leaders earlier.
+    for this number of partitions. ZooKeeper shows the leaders earlier.
     """
     but_errors: bool = False
     """Standard error differs by design. Only the rest is compared."""

@@ -38,7 +38,7 @@ class ControllerModel(RuleBasedStateMachine):
         self.config = CONTROLLER_DEFAULTS._replace(auto_leader_rebalance_enable=False)
         self.epochs: dict[TopicPartition, tuple[int, int]] = {}
         self.unnotified: dict[TopicPartition, int] = {}
-        """Partitions whose ISR was written by the leader, which has not told the controller yet."""
+        """Partitions whose leader has written the ISR, and has not notified the controller yet."""
         self.at_rest = False
 
     @initialize()

@@ -111,7 +111,9 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(protocols=preferences, steps=st.integers(1, 3))
     def clients_go_on(self, protocols: dict[str, bytes], steps: int) -> None:
-        """Three clients act like real ones: they join, sync, and join again when told to."""
+        """Three clients act like real ones: they join, sync, and join again when a response asks
+        for it.
+        """
         for _ in range(steps):
             for name in NAMES[:3]:
                 self.heard()

@@ -139,7 +139,7 @@ def rows_of_librdkafka(bootstrap: str, isolation: str) -> set[tuple[Any, ...]]:
 
 
 def rows_of_spark(frame: "DataFrame", *more: str) -> list[tuple[Any, ...]]:
-    """Return a tuple for each row, or pairs of it and of the value of a column more."""
+    """Return a tuple for each row. With one more column, return pairs: the tuple and a value."""
     from pyspark.sql.functions import unix_millis
 
     found = []

@@ -55,7 +55,7 @@ async def until(pilot: Pilot[None], app: DashboardApp, moment: Callable[[str], b
 
 
 async def wind_through(pilot: Pilot[None], app: DashboardApp, parts: int) -> None:
-    """Go through the whole recording in so many parts, and look at each."""
+    """Go through the whole recording in `parts` steps, and look at each."""
     replay = app.replay
     assert replay is not None
     for part in range(parts):

@@ -29,7 +29,7 @@ def create_topic(bootstrap: str, name: str, replicas: list[int], **config: str) 
 
 
 def produce(bootstrap: str, topic: str, batches: int, acks: str, per_batch: int = 10) -> None:
-    """Produce so many batches and wait until each is acknowledged."""
+    """Produce `batches` batches and wait until each is acknowledged."""
     producer = Producer({"bootstrap.servers": bootstrap, "acks": acks, "linger.ms": 0})
     for _ in range(batches):
         for _ in range(per_batch):

@@ -1,4 +1,4 @@
-"""The line above the keys says of every act of every screen what came of it, or why nothing did."""
+"""The line above the keys shows the result of every act of every screen, or why it failed."""
 
 import asyncio
 from collections import Counter

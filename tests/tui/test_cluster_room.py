@@ -16,7 +16,7 @@ pytestmark = pytest.mark.tui
 
 
 def cluster_with(topics: dict[str, int]) -> Story:
-    """Return the controller's snapshot of topics with so many partitions."""
+    """Return the controller's snapshot of topics with these numbers of partitions."""
     story = Story()
     story.tell(0, SnapshotBegins(as_of=0))
     snapshot = ControllerSnapshot(

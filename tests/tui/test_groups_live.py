@@ -27,7 +27,7 @@ READERS_SESSION_MS = 25_000
 
 
 def stable(text: str, members: int) -> bool:
-    """Return whether the list shows the group stable with so many members."""
+    """Return whether the list shows the group as stable, with this number of members."""
     return re.search(rf"▶ shop +Stable +gen \d+ +{members} members", text) is not None
 
 

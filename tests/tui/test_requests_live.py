@@ -31,7 +31,9 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def every_row_is_whole(model: Model) -> bool:
-    """Whether no row is a slow request of before `h`: of that, some hops were never told."""
+    """Whether no row is a slow request from before `h`. Some hops of such a request were not
+    emitted.
+    """
     hops = model.requests.latest_hops().values()
     return bool(hops) and all(any(isinstance(h.event, RequestDequeued) for h in of) for of in hops)
 

@@ -64,7 +64,7 @@ def until(path: Path, ms: int) -> list[Envelope]:
 
 
 def test_while_snapshots_arrive_no_screen_says_that_there_is_nothing() -> None:
-    """The supervisor and one follower have told what they know; the controller has not."""
+    """The supervisor and one follower have sent their snapshots; the controller has not."""
     silent = {Source.of_broker(2), Source.of_broker(0), Source(SourceKind.ZOOKEEPER, 1)}
     events = [e for e in until(KILLED, 2) if e.source not in silent]
 

@@ -1,5 +1,5 @@
-"""The README's table of clients: as the tests' results say, and every client of tests/interop is in
-it.
+"""The README's table of clients: it agrees with the tests' results, and has every client of
+tests/interop.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The window behind `w` of the Log screen: one batch of a segment, down to its bytes."""
+"""The window that `w` on the Log screen opens: one batch of a segment, down to its bytes."""
 
 from pathlib import Path
 from typing import ClassVar

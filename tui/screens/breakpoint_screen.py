@@ -1,4 +1,4 @@
-"""The window behind `b`: it chooses the breakpoints that stop the view."""
+"""The window that the key `b` opens, to choose the breakpoints that stop the view."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""The window behind [enter]: the causes and effects of an event.
+"""The window that [enter] opens: the causes and effects of an event.
 
 The causes come from all processes, and the first cause comes first.
 """

@@ -1,4 +1,4 @@
-"""The window behind `o`: the source of a widget's class. `e` opens it in $EDITOR."""
+"""The window that the key `o` opens: the source of a widget's class. `e` opens it in $EDITOR."""
 
 import os
 import shlex

@@ -53,7 +53,8 @@ def _truncated(envelope: Envelope) -> bool:
     return False
 
 
-#: All breakpoints, each with its name in the list behind `b` and its meaning.
+#: All breakpoints. Each has its name in the list that the key `b` opens, and a function that
+#: returns whether an event matches.
 BREAKPOINTS: Final = (
     Breakpoint("ISR shrinks", _is(replication.IsrShrunk, controller.ReplicaRemovedFromIsr)),
     Breakpoint("ISR grows", _is(replication.IsrExpanded)),

@@ -196,7 +196,7 @@ class ClientView:
         """
 
     def produce(self, state: ProducerDescription, at_us: int) -> None:
-        """Take a sample of a producer."""
+        """Process a sample of a producer."""
         self.producer, self.sampled_us, self.confirmed = state, at_us, True
         self.rate.sample(state.acked, at_us)
         if self.fills and at_us - self._filled_us < _FILL_US:
@@ -206,7 +206,7 @@ class ClientView:
             self._filled_us = at_us
 
     def consume(self, state: ConsumerDescription, at_us: int) -> None:
-        """Take a sample of a consumer."""
+        """Process a sample of a consumer."""
         self.consumer, self.sampled_us, self.confirmed = state, at_us, True
         self.rate.sample(state.records, at_us)
 

@@ -212,7 +212,7 @@ class MotionView:
             self.elapsed_us += elapsed_us
 
     def apply(self, envelope: Envelope, history: History) -> None:
-        """Take one event that the history contains. O(1); O(causes) for the sampled one."""
+        """Process one event that the history contains. O(1); O(causes) for the sampled one."""
         if not self.on:
             return
         if isinstance(envelope.event, _OF_LANES):

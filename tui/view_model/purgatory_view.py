@@ -209,7 +209,7 @@ class PurgatoryView:
     def as_of_ms(self, row: WaitingView) -> int:
         """Return the time of the known state of an operation, on the timer's clock.
 
-        It is the present time, or the time of the last sample if the broker is silent.
+        It is the current time, or the time of the last sample if the broker is silent.
         """
         return row.sampled_ms if self.silent_us(row.broker) else self.now_ms
 

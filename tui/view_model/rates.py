@@ -30,7 +30,7 @@ class Rate:
         return self.history[-1] if self.history else 0.0
 
     def sample(self, total: int, now_us: int) -> None:
-        """Take a new total.
+        """Record a new total.
 
         If it is smaller than the last total, the process was restarted, and the rate starts again.
         """

@@ -464,7 +464,7 @@ class ReplicationView:
     def isr_known_until_us(self, p: PartitionView) -> int:
         """Return the time up to which the ISR is known, in µs. O(1).
 
-        This is the present time. But if the leader seems to run and is silent, it is the time of
+        This is the current time. But if the leader seems to run and is silent, it is the time of
         the leader's last sample. The leader may have changed the ISR since then.
         """
         leader = self.cluster.brokers.by_id.get(p.leader)

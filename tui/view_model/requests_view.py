@@ -109,7 +109,7 @@ class RequestsView:
         self.take_hop(envelope)
 
     def take_hop(self, envelope: Envelope) -> None:
-        """Take one hop, from the stream of facts or of level hops.
+        """Process one hop, from the stream of facts or of level hops.
 
         A hop that comes from both streams is counted once.
         """

@@ -41,7 +41,7 @@ class StateMachineView:
         return bool(self._table)
 
     def learn(self, table: StateMachineSnapshot) -> None:
-        """Take the table of states and transitions from a snapshot."""
+        """Store the table of states and transitions from a snapshot."""
         self.states = table.states
         self._table = {
             state: tuple(after for before, after in table.transitions if before == state)

@@ -220,7 +220,7 @@ class Ticker:
         return self.loud.begun
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. Gauges and snapshots add no line. O(causes of the event)."""
+        """Process one event. Gauges and snapshots add no line. O(causes of the event)."""
         self.now_us = max(self.now_us, envelope.mono_us)
         known = EVENT_TYPES.get(envelope.name)
         if known is None:
@@ -276,7 +276,9 @@ class Ticker:
         traced.because = traced.because or before.because
 
     def _link_event(self, envelope: Envelope) -> None:
-        """Take an event that the dashboard itself has observed. It has no number and no chain."""
+        """Show an event that the dashboard itself observed, such as a lost connection. Such an
+        event has no sequence number, and no chain of causes.
+        """
         said = sentence(envelope.event)
         self._tell_quietly(envelope, said, _UNKNOWN)
         if said.loud:

@@ -183,8 +183,9 @@ class TimerView:
     def why_low_wheels_are_empty(self) -> str:
         """Return why the lower wheels of a busy timer are always empty, or "" if they are not.
 
-        A produce may wait 30 s, so its task is put on level 4. It is answered some ms later, and
-        its task is cancelled there. The task would come down only if the produce were not answered.
+        A produce may wait 30 s, so its task is put on level 4. The produce is answered some ms
+        later, and its task is cancelled there. The task would come down only if the produce were
+        not answered.
         """
         low = [wheel for level, wheel in self.wheels.items() if level <= _LOW_LEVELS]
         answered, inserted = self.cancelled.total, self.inserted.total

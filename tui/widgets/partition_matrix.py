@@ -145,7 +145,9 @@ class MatrixRows(Lines):
         """
 
     def _build(self) -> list[PartitionView | str]:
-        """Return the rows: partitions of the user's topics, then each internal topic, folded."""
+        """Return the rows: one for each partition of the user's topics, and one for each internal
+        topic. If an internal topic is unfolded, its partitions also have rows.
+        """
         rows: list[PartitionView | str] = []
         heads: set[str] = set()
         for p in self.model.cluster.partitions.by_key.values():

@@ -24,7 +24,7 @@ class RequestBatch:
         raise NotImplementedError("RequestBatch.stop is not written yet: it returns None")
 
     def members_changed(self) -> None:
-        """Make a note that a broker has come or gone: all live brokers must learn it."""
+        """Make a note that a broker has come or gone: all live brokers must be informed."""
         raise NotImplementedError("RequestBatch.members_changed is not written yet")
 
     def send(self) -> list[Request]:

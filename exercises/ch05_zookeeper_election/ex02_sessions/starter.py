@@ -9,7 +9,7 @@ class SessionTracker:
     """Keeps all live sessions in buckets, one bucket for each tick at which sessions can end."""
 
     def __init__(self, tick_ms: int, now_ms: int) -> None:
-        """`tick_ms` is the length of a tick, `now_ms` the present time. There is no session yet."""
+        """`tick_ms` is the length of a tick, `now_ms` the current time. There is no session yet."""
         self.tick_ms = tick_ms
         self.now_ms = now_ms
 

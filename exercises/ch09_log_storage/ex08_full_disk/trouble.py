@@ -53,8 +53,8 @@ RECORD_BYTES: Final = 2_000
 ORDERS, STEADY, MORE = 100, 350, 250
 """The numbers of records: of `orders`, of the steady topic, and of the growing topic afterwards.
 
-MORE is above what retention leaves, so the small disk has no record that the leader still has. It
-is small enough, so `invoices` is the largest topic on every broker.
+MORE is above what retention leaves, so the small disk has no record that the leader still has. But
+MORE is so small that `invoices` is the largest topic on every broker.
 """
 SHOWN: Final = 24
 """The number of characters of each value that the facts contain."""

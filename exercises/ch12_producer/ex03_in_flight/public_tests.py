@@ -272,7 +272,7 @@ def test_expired_in_the_queue(make: Make) -> None:
 
 
 def test_expired_in_flight(make: Make) -> None:
-    """a batch expires in flight: its place is taken until the answer comes"""
+    """a batch expires in flight: it still counts as in flight until its answer comes"""
     for name in ("NONE", RETRIABLE[0], OUT_OF_ORDER):
         made = make(1, False)
         made.go(0, (A, 1))

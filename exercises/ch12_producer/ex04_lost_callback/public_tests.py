@@ -45,7 +45,7 @@ def world_of(learner: Learner) -> CallbackWorld:
 
 @contextmanager
 def checked(world: CallbackWorld) -> Iterator[CallbackWorld]:
-    """Turn a wrong answer into a Mismatch, which shows the calls before it."""
+    """Turn a WrongAnswerError into a Mismatch that shows the last calls."""
     try:
         yield world
     except WrongAnswerError as error:

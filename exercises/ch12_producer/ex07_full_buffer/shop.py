@@ -1,6 +1,6 @@
-"""The shop of exercise 12-7: a program with our producer. Orders come at fixed times. An order
-that comes while `send()` still waits for memory is turned away. `python -m … FOLDER SUPERVISOR-PID
-SERVERS TOPIC SETTINGS` runs it until the cluster ends.
+"""The shop of exercise 12-7: a program with our producer. Orders come at fixed times. An order that
+comes while `send()` still waits for memory is refused. `python -m … FOLDER SUPERVISOR-PID SERVERS
+TOPIC SETTINGS` runs it until the cluster ends.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
     turned_away: int
     """The orders that came while `send()` waited."""
     in_a_row: int
-    """The orders taken since the last one that was turned away."""
+    """The orders accepted since the last one that was refused."""
     acked: int
     failed: int
     acked_in_all: int
@@ -63,7 +63,7 @@ class Till:
         self._sending: asyncio.Task[object] | None = None
 
     def order(self, topic: str, number: int) -> None:
-        """Take an order, or turn it away if `send()` still waits with the order before it."""
+        """Accept an order, or refuse it because `send()` still waits with the previous order."""
         if self._sending is not None and not self._sending.done():
             self.turned_away += 1
             self.in_a_row = 0

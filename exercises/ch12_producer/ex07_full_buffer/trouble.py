@@ -41,7 +41,7 @@ PROPS: Final = {
 TOPIC_SETTINGS: Final = {"min.insync.replicas": "2"}
 FIRST_ORDERS: Final = 20
 TURNED_AWAY: Final = 50
-"""The trouble has begun when the shop has turned away this number of customers."""
+"""The trouble has begun when the shop has refused this number of orders."""
 ORDERS: Final = 40 * RATE
 """The check watches this number of orders. A shop that works is calm after far fewer. The clock
 does not count, because the shop itself is slow on a busy machine.

@@ -27,7 +27,7 @@ class AutoCommit:
         return self.commit(now_ms), records
 
     def take(self) -> list[tuple[str, int]]:
-        """Remove the next records from the buffer, and move the positions behind them."""
+        """Remove the next records from the buffer, and move the positions past them."""
         records = self.buffer[: self.most]
         del self.buffer[: self.most]
         for partition, offset in records:

@@ -33,7 +33,7 @@ class Coordinator:
         return self._finish()
 
     def expire(self) -> Markers:
-        """Abort the transaction because its transaction.timeout.ms are over."""
+        """Abort the transaction. It was open for longer than transaction.timeout.ms."""
         return self._finish()
 
     def _finish(self) -> Markers:

@@ -1,1 +1,1 @@
-"""Exercise 16-7: read a log segment by its batch heads and its sparse index."""
+"""Exercise 16-7: find batches in a log segment, with batch headers and the sparse index."""

@@ -190,7 +190,7 @@ def test_active(segment: MakeSegment) -> None:
 
 
 def test_heads(segment: MakeSegment) -> None:
-    """how many batch heads a search reads"""
+    """how many batch headers a search reads"""
     one = segment(written(PLAIN))
     for offset in one.offsets():
         if offset <= one.made.rows[-1].last:

@@ -1,5 +1,5 @@
-"""Exercise 16-7: read a segment by its batch heads and its sparse index. README.md has the task.
-`kafka-edu lab check 16-7` tests your code, and `kafka-edu lab hint 16-7` gives you a hint.
+"""Exercise 16-7: find batches in a segment, with batch headers and the index. README.md has the
+task. `kafka-edu lab check 16-7` tests your code, and `kafka-edu lab hint 16-7` gives you a hint.
 """
 
 import struct

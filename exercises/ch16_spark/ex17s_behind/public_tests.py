@@ -37,8 +37,8 @@ class Job:
         self.topic = GrowingTopic(servers, f"clicks-{number}")
 
     def catches_up(self, most_batches: int, *, tasks: int = 0) -> None:
-        """Run the job. Raise Mismatch unless the lag is 0 then, after at most so many micro-batches
-        of at most 800 records. With `tasks`, this number of tasks must have read each of them.
+        """Run the job. Raise Mismatch unless at most `most_batches` micro-batches, of at most 800
+        records, bring the lag to 0. With `tasks`, this number of tasks must read each batch.
         """
         self._learner.run_with(
             SOURCES[self._connector],

@@ -23,7 +23,7 @@ def hidden_jobs(learner: SparkLearner, left: Path) -> Iterator[Jobs[Job]]:
 
 
 def test_more_partitions(hidden_jobs: Jobs[Job]) -> None:
-    """the topic gets a partition more, with records of the day, between two runs"""
+    """between two runs, the topic gets one more partition, with records of the day of the report"""
     job = hidden_jobs.job()
     job.topic.write({0: [View(1)], 2: [View(NOON_MS, "/a")]})
     job.reports("a first run")

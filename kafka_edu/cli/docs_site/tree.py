@@ -75,7 +75,7 @@ class Tree:
         return (self.root / path).is_dir()
 
     def has(self, path: str) -> bool:
-        """Return whether the site may show this file. It may not show the answers of exercises."""
+        """Return whether the site may show this file. The site hides the answers of exercises."""
         first, slash, _ = path.partition("/")
         return (
             (not slash or first in _FOLDERS)

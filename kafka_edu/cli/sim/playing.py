@@ -1,4 +1,4 @@
-"""What the commands of `kafka-edu sim` share: they play a scenario, and show what happened."""
+"""The common part of the `kafka-edu sim` commands: play a scenario, and show what happened."""
 
 import logging
 import platform

@@ -35,7 +35,7 @@ from kafka_edu.trace.socket_sink import EventServer
 
 SHOW_EVERY_S: Final = 0.1
 MOST_UNSENT: Final = 1 << 20
-"""While so many bytes wait to be sent, the simulation waits: nobody who watches misses a fact."""
+"""While this many bytes wait to be sent, the simulation waits, so no subscriber misses a fact."""
 OPERATIONS: Final = frozenset({"id", "token", "action"})
 
 

@@ -327,9 +327,7 @@ class Admin:
         read_committed: bool = False,
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, FoundOffset]:
-        """Return an offset of each partition. It is chosen by a time in ms, or by EARLIEST or
-        LATEST.
-        """
+        """Return an offset of each partition, chosen by a time in ms, or by EARLIEST or LATEST."""
         return await self.ask(list_offsets(partitions, read_committed), timeout_ms)
 
     async def delete_records(

@@ -106,7 +106,8 @@ class AdminCall(Generic[K, V]):
     routes: Mapping[K, Route]
     """Each item, and where it goes."""
     write: Callable[[Sequence[K], Form], Message]
-    """Return the request for these items. If it raises ClientException, all of them end with it."""
+    """Return the request for these items. If this raises ClientException, all items get that error.
+    """
     read: Callable[[Requested[K], Message], Mapping[K, V | ClientException]]
     """Return the result or the error of each of these items, from the response."""
 

@@ -17,10 +17,9 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class FailedServers:
-    """Records which bootstrap servers a client could not reach. It is a sink of the client's
-    tracer.
+    """Records which bootstrap servers a client could not reach, as a sink of the client's tracer.
 
-    `reach` waits for it.
+    `reach` stops waiting when `all_failed` is set.
     """
 
     level = Level.STATE
@@ -65,7 +64,7 @@ async def reach(admin: Admin, failed: FailedServers, timeout_ms: int | None = No
 
 @contextlib.asynccontextmanager
 async def reached_admin(servers: str, client_id: str) -> AsyncIterator[Admin]:
-    """Yield an admin client that knows the cluster. It raises the errors of `reach`."""
+    """Yield an admin client that knows the cluster. Raises the errors of `reach`."""
     trace = Tracer(CLIENT, SystemTime())
     async with Admin({"bootstrap.servers": servers, "client.id": client_id}, trace=trace) as admin:
         failed = FailedServers(len(admin.config.bootstrap_servers))

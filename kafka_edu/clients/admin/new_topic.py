@@ -44,7 +44,7 @@ def make_assigned_topic(
 ) -> None:
     """Create a topic with the given replicas. `assignment` maps each partition to its brokers.
 
-    The first broker of a partition becomes its leader. It raises the errors of `until_taken`.
+    The first broker of a partition becomes its leader. Raises the errors of `until_taken`.
     """
     _make(bootstrap_servers, NewTopic(topic, assignments=assignment, configs=configs))
 
@@ -54,7 +54,7 @@ def _make(bootstrap_servers: str, topic: NewTopic) -> None:
 
 
 async def order_topic(bootstrap_servers: str, topic: NewTopic, client_id: str = "") -> None:
-    """Let the controller create a topic. It raises the errors of `until_taken`."""
+    """Let the controller create a topic. Raises the errors of `until_taken`."""
     settings = {"bootstrap.servers": bootstrap_servers, "client.id": client_id, "retries": 0}
     async with Admin(settings) as admin:
 

@@ -1,4 +1,4 @@
-"""The membership of a consumer, as a transactional producer sends it to the group's coordinator."""
+"""The ids of a consumer in its group. A transactional producer sends them to the coordinator."""
 
 from typing import NamedTuple
 

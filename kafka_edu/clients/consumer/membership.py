@@ -110,7 +110,7 @@ class Membership:
             )
 
     def joined(self, member_id: str, generation: int, protocol: str) -> None:
-        """Take the answer to JoinGroup."""
+        """Handle the answer to JoinGroup."""
         self.member_id, self.generation, self.protocol = member_id, generation, protocol
         self.enter(
             MembershipState.COMPLETING_REBALANCE, f"all members joined generation {generation}"

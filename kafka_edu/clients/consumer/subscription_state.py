@@ -221,7 +221,7 @@ class SubscriptionState:
         self._subscribed(())
 
     def match(self, topics: Iterable[str]) -> None:
-        """Take those of the existing topics that match the pattern."""
+        """Subscribe to those of the existing topics that match the pattern."""
         assert self.pattern is not None
         matching = tuple(sorted(topic for topic in topics if self.pattern.fullmatch(topic)))
         if matching != self.topics:

@@ -116,7 +116,7 @@ class TransactionManager:
             self.fail(KafkaException(error))
 
     def init_done(self, producer_id: int, epoch: int) -> None:
-        """Take the producer id and epoch of an answer."""
+        """Store the producer id and epoch of an answer."""
         self._init_in_flight = False
         self.producer.identity = ProducerIdAndEpoch(producer_id, epoch)
         self.producer.enter(State.READY, "InitProducerId was answered")

@@ -1,6 +1,6 @@
 """Find the coordinator of a group or a transaction in a copy of the metadata. No I/O, no state.
 
-Hop before: MetadataCopy. Next hop: the answer to FindCoordinator.
+Previous hop: MetadataCopy. Next: the result goes into the FindCoordinator response.
 """
 
 from collections.abc import Collection, Sequence

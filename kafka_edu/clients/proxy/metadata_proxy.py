@@ -9,8 +9,8 @@
     anything else      the proxy closes the connection, as a broker does for an API
                        that it does not serve
 
-This module does no I/O: it turns a request into an answer. ProxyServer provides the copies. Hop
-before: ProxyServer. Next hop: the code that sends the answer.
+This module does no I/O: it turns a request into an answer. ProxyServer provides the copies.
+Previous hop: ProxyServer. Next hop: the code that sends the answer.
 """
 
 from collections.abc import Iterable, Sequence

@@ -4,7 +4,7 @@
     in v0       replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE,
                 because v0 clients would connect to each
 
-Hop before: MetadataCopy. Next hop: the codec, which leaves out the fields that a version lacks.
+Previous hop: MetadataCopy. Next hop: the codec, which leaves out the fields that a version lacks.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -2,8 +2,8 @@
 Target.
 
 The connection stays open. The broker that answered is asked again next time. The other brokers are
-asked only if it does not answer. Hop before: ProxyServer's refresh. Next hop: the target's brokers.
-Their answer goes to Target.
+asked only if it does not answer. Previous hop: ProxyServer's refresh. Next hop: the target's
+brokers. Their answer goes to Target.
 
 It sends single requests and does not use our clients, because it copies a whole answer in one
 version.

@@ -11,9 +11,9 @@
                         Then write the markers, and the final state.
 
 A request must name the producer id that belongs to the transactional id. Otherwise it gets
-INVALID_PRODUCER_ID_MAPPING. It must have the current epoch. Otherwise it gets PRODUCER_FENCED
-(INVALID_PRODUCER_EPOCH in older versions of the requests). While another change of the same
-transactional id is in progress, it gets CONCURRENT_TRANSACTIONS.
+INVALID_PRODUCER_ID_MAPPING. The request must also have the current epoch. Otherwise it gets
+PRODUCER_FENCED (INVALID_PRODUCER_EPOCH in older versions of the requests). While another change of
+the same transactional id is in progress, it gets CONCURRENT_TRANSACTIONS.
 
 The function `respond` of a request is called once, when the log has the decision. All code runs in
 the broker's event loop.

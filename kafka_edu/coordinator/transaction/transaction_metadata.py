@@ -38,7 +38,7 @@ MAX_EPOCH: Final = 0x7FFF
 class IllegalTransition(Exception):
     """A change that the table of states forbids, or that differs from the prepared change.
 
-    It is raised only because of a bug.
+    Only a bug can raise it.
     """
 
 

@@ -3,7 +3,8 @@
 The key is the transactional id, and the value is its state. If the id has expired, the value is
 null. The topic is compacted, so only the last record of an id is valid. Partitions are grouped by
 topic. The fields `last producer id` and `last epoch` are not stored in Kafka 2.8, so a new
-coordinator does not know them. It treats a producer that retries like one that continues.
+coordinator does not know them. The new coordinator treats a producer that retries like one that
+continues.
 """
 
 import struct

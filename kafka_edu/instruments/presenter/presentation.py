@@ -357,7 +357,7 @@ class Presentation:
         return self._enter(self.phase, now_us)
 
     def choose(self, number: int, now_us: int) -> list[Effect]:
-        """Take a digit that the learner typed. Do nothing if it fits no choice.
+        """Handle a digit that the learner typed. Do nothing if it fits no choice.
 
         The digit is the learner's choice (from 1), a digit of a number, or how sure the learner is.
         """
@@ -401,7 +401,7 @@ class Presentation:
         return self._show(self.shown)
 
     def apply(self, envelope: Envelope) -> bool:
-        """Take one event. Return whether it was the last one that the step waited for."""
+        """Process one event. Return whether it was the last one that the step waited for."""
         if self.live and (known := EVENT_TYPES.get(envelope.name)) and known.kind is Kind.FACT:
             self._past.append(envelope)
             self._look_at_act(envelope)
@@ -409,7 +409,7 @@ class Presentation:
         return self._look_at(envelope)
 
     def _look_at(self, envelope: Envelope) -> bool:
-        """Take one event. If it has bound a name, look at the earlier events again.
+        """Process one event. If it has bound a name, look at the earlier events again.
 
         A busy process sends its events late. So an event may arrive before the event of another
         process that binds the name by which it is recognized.
@@ -502,7 +502,7 @@ class Presentation:
         ]
 
     def see(self, text: str, now_us: int) -> bool:
-        """Take the text of the screen.
+        """Process the text of the screen.
 
         Return whether the step has now seen everything it waits for.
         """

@@ -99,7 +99,7 @@ class Game:
         return token in self._players
 
     def answer(self, token: str, value: int) -> None:
-        """Take a team's answer. Raises QuizError.
+        """Store a team's answer. Raises QuizError.
 
         `value` is the number of the choice, from 1, or the number that the team typed.
         """
@@ -119,7 +119,7 @@ class Game:
         self.phase, self.ask, self.right = Phase.OPEN, ask, ""
 
     def close(self) -> None:
-        """Take no more answers to the question, because the cluster now shows the right one."""
+        """Accept no more answers to the question, because the cluster now shows the right one."""
         if self.phase is Phase.OPEN:
             self.phase = Phase.CLOSED
 

@@ -121,7 +121,7 @@ class QuizHost:
         return [f"{one.rank:>3}. {one.name}  {one.points}" for one in self.game.ranking()[:most]]
 
     def key(self, key: str) -> bool:
-        """Take a key that the teacher pressed. Return whether it belonged to a team's answer.
+        """Handle a key that the teacher pressed. Return whether it belonged to a team's answer.
 
         A letter chooses a team, and digits are that team's answer.
         """

@@ -1,4 +1,4 @@
-"""The records of some batches as rows: what the cleaner must know of each to decide about it.
+"""The records of some batches as rows: what the cleaner must know to decide about each record.
 
 The batches are in format v2, or one entry of an older format. Nothing is copied for a record: a row
 says where the record lies in `data`, and a record that stays is copied as it is.

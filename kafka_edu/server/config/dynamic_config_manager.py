@@ -3,10 +3,10 @@ ZkNodeChangeNotificationListener.scala; spec A2, Z2).
 
 A change of /config/<type>/<name> is followed by a notification below /config/changes. ZooKeeper
 numbers the notifications. Each notification contains the entity's path. Every broker watches the
-list of notifications. So one watch is enough for any number of entities. It reads each notification
-whose number is above the last number seen. Then the handler for this type of entity reads the
-entity's configs again and applies them. A notification contains no config values, so a late or
-repeated notification does no harm.
+list of notifications, so it needs only one watch, however many entities there are. A broker reads
+each notification that is newer than the last one it has read. Then the handler for this type of
+entity reads the entity's configs again and applies them. A notification contains no config values,
+so a late or repeated notification does no harm.
 
 When a broker sees notifications that are older than 15 minutes, it deletes them. A broker that
 starts does not need old notifications. It reads the brokers' configs at its start, and a topic's

@@ -73,7 +73,7 @@ class _Look:
 
 
 class RequestWatchdog:
-    """Checks all connections once a second. The broker runs `run` as a task. It emits
+    """Checks all connections once a second. The broker runs `run` as a task. The watchdog emits
     `RequestStuck` once for each request that is too late in two checks in a row.
 
     One check is not enough. After a pause of the process (SIGSTOP), requests are late although the

@@ -60,8 +60,8 @@ class BrokerStateChanged(NamedTuple):
 
 @event()
 class ServerStopping(NamedTuple):
-    """The broker begins to shut down. The event says why (a signal, a fatal error). Next:
-    ControlledShutdownAttempted, unless the controlled shutdown is switched off.
+    """The broker begins to shut down. The event says why (a signal, a fatal error). The next event
+    is ControlledShutdownAttempted, unless the controlled shutdown is switched off.
     """
 
     broker_id: int

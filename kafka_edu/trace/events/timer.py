@@ -93,7 +93,7 @@ class TimerState(NamedTuple):
     timer: str
     now_ms: int
     current_time_ms: int
-    """The present time of the lowest wheel. It moves on when a bucket is due."""
+    """The current time of the lowest wheel. It moves on when a bucket is due."""
     tasks: int
     queued_buckets: int
     next_bucket_ms: int | None

@@ -487,7 +487,7 @@ class ZooKeeperServer:
                 return [self.tree.apply(header, txn)]
 
     def _observed_ms(self) -> int:
-        """Return the present time in ms, for an observer. `_now_ms` may be one tick old, because
+        """Return the current time in ms, for an observer. `_now_ms` may be one tick old, because
         only requests and ticks update it.
         """
         return self._now_ms if self._trace is None else self._trace.time.hi_res_clock_ms()

@@ -1,5 +1,5 @@
 """Chapter 12's pictures say what the page says, by the producer's own classes, and the faults of
-its jobs are those that the page tells of.
+its jobs are those that the page describes.
 """
 
 import asyncio

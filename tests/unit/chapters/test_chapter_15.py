@@ -1,5 +1,5 @@
 """Chapter 15's pictures say what the page says, by the broker's own classes. The program that kills
-itself loses and doubles what the page tells of, on a simulated cluster.
+itself loses and duplicates the records that the page names, on a simulated cluster.
 """
 
 import os

@@ -84,7 +84,7 @@ def test_at_the_end_there_is_no_next_step(tmp_path: Path) -> None:
 
 
 def test_what_serves_in_a_broker_of_ones_own_is_counted(tmp_path: Path) -> None:
-    """It grows with each exercise that has passed; giving up is no part of it."""
+    """The number grows with each exercise that has passed; giving up does not change it."""
     store = open_progress(tmp_path)
     words = ["--no-go", "--dir", str(tmp_path)]
     assert "lab my-broker" not in CliRunner().invoke(learn, words).output

@@ -1,10 +1,9 @@
-"""Learner's files that try to fake their grade, each by another door of the process that judges.
-None gets a pass.
+"""Learner's files that try to fake their grade, each in another way. No file passes.
 
-Each file puts every task into the next bucket but one, whatever its deadline, and tries to have
-that go unnoticed. The broker is stood in for by a process of its own that installs the file as a
-broker does, because a file that reached that process would spoil it. It tells what a grader asks:
-when a task of 350 ms ran, how often the learner's code was asked, and which failures were told.
+Each file puts every task into the next bucket but one, whatever its deadline, and tries to hide
+that. A separate process replaces the broker, and installs the file as a broker does, because a file
+that broke out into this process could damage it. The process reports what a grader needs: when a
+task of 350 ms ran, how often the learner's code was called, and which failures were emitted.
 """
 
 import json

@@ -21,7 +21,7 @@ from exercises.ch16_spark.topic_writer import Record
 
 @pytest.fixture
 def wrote(monkeypatch: pytest.MonkeyPatch) -> list[Record]:
-    """Take the records of a topic in place of a broker, and return them."""
+    """Replace the broker: collect the records of a topic in a list, and return the list."""
     records: list[Record] = []
 
     def write(servers: str, topic: str, new: Iterable[Record]) -> None:

@@ -1,5 +1,5 @@
 """The store of progress: it survives damage, a full disk and two writers, and `solution`, `reset`
-and `progress` keep to it.
+and `progress` follow it.
 """
 
 import errno

@@ -290,7 +290,7 @@ def test_one_that_sheds_leaves_hops_out_while_it_is_late_and_says_how_many(
         came: list[Event] = []
 
         async def until(wanted: ActionAsked, late_us: int) -> None:
-            """Take events so late until this one has come."""
+            """Drain the feed, `late_us` late, until this event has come."""
             while wanted not in came:
                 await asyncio.sleep(0.02)
                 came.extend(e.event for e in feed.drain(now_us() + late_us))
@@ -339,7 +339,7 @@ def test_one_that_is_far_behind_goes_on_with_a_new_snapshot_of_each_process(tmp_
         missed = ActionAsked(action="missed", target=Source.of_broker(1))
 
         async def until(wanted: Callable[[], bool], late_us: int = 0) -> None:
-            """Take events so late until it is as wanted."""
+            """Drain the feed, `late_us` late, until `wanted` returns True."""
             while not wanted():
                 await asyncio.sleep(0.02)
                 came.extend(e.event for e in feed.drain(now_us() + late_us))

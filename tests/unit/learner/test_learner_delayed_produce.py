@@ -1,5 +1,5 @@
-"""A learner's condition of a produce at its seam: the broker carries its answers out, cannot be
-broken by it, and asks for the topics of the labs only.
+"""A learner's condition of a produce at its seam: the broker carries its answers out, no answer can
+break the broker, and the broker asks only for the labs' topics.
 """
 
 from collections.abc import Iterator

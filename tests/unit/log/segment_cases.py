@@ -38,7 +38,7 @@ def evenly(count: int, step_ms: int = 0, first_ms: int = 0) -> tuple[tuple[int, 
 
 
 def of_batches(count: int) -> dict[str, str]:
-    """Return the settings with which a segment takes so many batches of one record."""
+    """Return the settings with which a segment takes `count` batches of one record."""
     return {"segment.bytes": str(count * BATCH_BYTES)}
 
 

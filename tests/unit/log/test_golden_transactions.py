@@ -95,11 +95,11 @@ def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_read_committed_readers_are_told_what_kafka_told(tmp_path: Path, clean: bool) -> None:
-    """Out of Kafka's own files; and, after a crash, out of an index that recovery has made anew
-    from the batches.
+    """From Kafka's own files; and, after a crash, from an index that recovery has built again from
+    the batches.
 
-    Where a piece ends exactly where an index entry points, Kafka's search may take the entry behind
-    it, and tell of a transaction that begins behind the piece: readers do not mind.
+    If a piece ends exactly where an index entry points, Kafka's search may take the next entry.
+    Then it reports a transaction that begins after the piece, which does readers no harm.
     """
     shutil.copytree(GOLDEN, tmp_path / "golden-0")
     if not clean:

@@ -131,8 +131,8 @@ def test_a_clean_end_and_a_new_start_find_everything_and_recover_nothing() -> No
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_logs_are_flushed_and_closed_by_as_many_workers_as_each_dir_has(workers: int) -> None:
-    """num.recovery.threads.per.data.dir. The loop does none of it: it would stand still while
-    thousands of logs are closed.
+    """num.recovery.threads.per.data.dir. The loop does none of this work, because it would be
+    blocked while thousands of logs are closed.
     """
 
     async def scenario() -> None:

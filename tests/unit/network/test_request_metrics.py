@@ -88,7 +88,7 @@ class Bench:
         version: int = 0,
         sent_as: int | None = None,
     ) -> Request:
-        """Send one request through all hops. It waits for so many ms in each part.
+        """Send one request through all hops. It waits for the given ms in each part.
 
         `sent_as` replaces the version in the header. It may be a version that nobody knows.
         """

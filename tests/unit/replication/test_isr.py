@@ -158,8 +158,8 @@ def test_an_answer_after_the_controller_has_spoken_changes_nothing() -> None:
 
 
 def test_a_new_leader_lets_a_follower_in_only_at_its_first_offset() -> None:
-    """KAFKA-6361: above the high watermark is not enough, for the mark may lag behind what was
-    committed under the leader before.
+    """KAFKA-6361: an offset above the high watermark is not enough, because the mark may lag behind
+    what was committed under the previous leader.
     """
     cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1))

@@ -42,7 +42,7 @@ def test_what_could_not_be_told_is_told_later() -> None:
 
 
 class FlakyStore:
-    """Fails as often as told, then answers `version`."""
+    """Fails `failures` times, then answers `version`."""
 
     def __init__(self, failures: int, version: int | None) -> None:
         self.failures = failures

@@ -710,7 +710,7 @@ def test_in_a_cooperative_group_only_the_partitions_that_move_are_revoked(bench:
         return {tp.partition for tp in members[name].assignment()}
 
     def until(sizes: dict[str, int]) -> None:
-        """Wait until the members have so many partitions, and the group has settled."""
+        """Wait until each member has its number of partitions, and the group has settled."""
         for _ in range(300):
             bench.cluster.advance(100)
             if {name: len(owned(name)) for name in sizes} == sizes:

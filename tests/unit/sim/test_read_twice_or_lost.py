@@ -48,8 +48,8 @@ async def send_to(bench: Bench, tp: TopicPartition, values: range) -> None:
 
 
 async def poll_until_assigned(*consumers: Consumer, sizes: list[int]) -> list[int]:
-    """Poll all consumers in turn until they have so many partitions, in any order. Return the
-    numbers that they read meanwhile.
+    """Poll all consumers in turn until they have `sizes` partitions, in any order. Return the
+    numbers that they have read until then.
     """
     found: list[int] = []
     while sorted(len(each.assignment()) for each in consumers) != sizes:

@@ -1,4 +1,4 @@
-"""docs/spark-options.md tells of every option as it is now."""
+"""docs/spark-options.md describes every option as it is now."""
 
 from pathlib import Path
 

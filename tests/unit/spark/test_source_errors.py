@@ -1,4 +1,4 @@
-"""Each mishap of a Spark job that a user can mend becomes one line, whoever reports it."""
+"""Each error of a Spark job that a user can mend becomes one line, whichever part reports it."""
 
 import socket
 

@@ -32,7 +32,7 @@ STUBBORN = (
 
 
 class Names:
-    """A sink that keeps what was told."""
+    """A sink that keeps the events."""
 
     level = Level.STATE
 
@@ -48,7 +48,7 @@ class Names:
 
 
 class Bench:
-    """One child that runs `code`, and what was told of it."""
+    """One child that runs `code`, and the events about it."""
 
     def __init__(self, tmp_path: Path, code: str) -> None:
         self.log = tmp_path / "child.log"

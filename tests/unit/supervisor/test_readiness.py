@@ -59,7 +59,7 @@ def wait(
     may_be_controller: Callable[[int, int], bool] | None,
     looks: int,
 ) -> tuple[int | None, dict[int, str]]:
-    """Return the controller, or None if the brokers are not ready after so many answers."""
+    """Return the controller, or None if the brokers are not ready after `looks` answers."""
     seen: dict[int, str] = {}
 
     async def run() -> int | None:

@@ -24,7 +24,7 @@ LONG = Rhythm(stall_ms=MAX_MS - 1, every_ms=MAX_MS)
 
 
 class Bench:
-    """A child of its own, and what is told of it."""
+    """A child process, and the events about it."""
 
     level = Level.STATE
 

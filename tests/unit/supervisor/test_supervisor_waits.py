@@ -26,9 +26,7 @@ def port_of(supervisor: Supervisor, broker: int) -> int:
 
 
 class Stage:
-    """A supervisor whose brokers are programs that only stay, and that list each other when told
-    to.
-    """
+    """A supervisor whose brokers are idle programs, which list each other on the test's order."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = ClusterFolder.of("c", tmp_path)

@@ -1,4 +1,4 @@
-"""docs/events.md tells of every event as it is now."""
+"""docs/events.md describes every event as it is now."""
 
 from pathlib import Path
 

@@ -59,7 +59,7 @@ class _Fails:
 
 
 class _Wire:
-    """A wire that fails to send once it is told to."""
+    """A wire that fails to send as soon as the test orders it."""
 
     peer = local = "127.0.0.1:50000"
     unsent = 0

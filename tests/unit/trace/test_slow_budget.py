@@ -1,4 +1,4 @@
-"""Only so many hops of slow requests are for everybody; the others are counted."""
+"""Only a limited number of hops of slow requests go to everybody; the others are counted."""
 
 from hypothesis import given
 from hypothesis import strategies as st

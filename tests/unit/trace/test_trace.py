@@ -46,7 +46,7 @@ class ProbeZnode(NamedTuple):
 
 @event(joins=("path", "zxid"))
 class ProbeWatch(NamedTuple):
-    """For these tests: another process was told of it."""
+    """For these tests: another process was notified of the change."""
 
     path: str
     zxid: int

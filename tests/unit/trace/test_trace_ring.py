@@ -1,4 +1,4 @@
-"""The ring: what it keeps, what it forgets, what a subscriber gets of it."""
+"""The ring: what it keeps, what it forgets, what a subscriber gets from it."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The colours can be told apart by colour-blind people too, and text stands out of its ground."""
+"""Colour-blind people can distinguish the colours too, and text contrasts with its background."""
 
 from itertools import combinations
 

@@ -493,7 +493,7 @@ def test_the_first_isr_of_a_new_partition_began_when_it_was_elected() -> None:
 
 
 def test_offsets_that_only_a_fact_has_said_are_not_known() -> None:
-    """In the past that comes from the rings there are facts only: their offsets are soon old."""
+    """The past that comes from the rings has only facts, and the offsets in facts are soon old."""
     told = Told()
     told.model.reset()
     told.elected(1, (1, 2, 0), 8)

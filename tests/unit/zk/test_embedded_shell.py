@@ -198,7 +198,7 @@ def test_a_ping_overtakes_writes_that_wait_for_the_disk_but_not_its_own_session(
 ) -> None:
     """A ping of a known session counts as a sign of life at once.
 
-    A ping of a new session must wait, because its client has not been told that the session exists.
+    A ping of a new session must wait, because its client does not know yet that the session exists.
     """
     gate = gate_before_the_disk(world)
     known = world.client()

@@ -1,4 +1,4 @@
-"""Lists are indented as MkDocs reads them, and code is told from prose."""
+"""Lists are indented as MkDocs reads them, and code is distinguished from prose."""
 
 import pytest
 

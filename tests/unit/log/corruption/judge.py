@@ -1,8 +1,8 @@
-"""Read everything that a broker serves of a damaged log, and hold it against what was written.
+"""Read everything that a broker serves of a damaged log, and compare it with what was written.
 
-The reader does what a consumer does: it checks each batch's checksum, goes on behind each batch,
-and with read_committed leaves out what the broker names as aborted. Where it cannot go on, it looks
-for the next offset that can be read.
+The reader does what a consumer does: it checks each batch's checksum, goes on after each batch, and
+with read_committed leaves out what the broker names as aborted. Where it cannot go on, it looks for
+the next offset that can be read.
 """
 
 from collections.abc import Sequence
