@@ -4,7 +4,6 @@ The course's loop plays it first. The steps of the learner's run must be the sam
 must the digest of its facts. A second run, with another seed for Python's hashes, must be the same.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,7 +12,7 @@ from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.learner.learner import Learner
 from kafka_edu.sim.scenario.language import Scenario, parse
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
-from kafka_edu.sim.sim_cluster import coroutines_of_dead_processes
+from kafka_edu.sim.sim_cluster import coroutines_of_dead_processes, silent_brokers
 from kafka_edu.sim.sim_loop import SimLoop
 
 from ..runner.manifest import Exercise
@@ -65,12 +64,8 @@ def play_learners(learner: Learner) -> Played:
 
 
 def _play(loop: SimLoop) -> ScenarioResult:
-    logging.disable(logging.CRITICAL)  # brokers log what the faults do to them
-    try:
-        with coroutines_of_dead_processes():
-            return ScenarioRun(scenario(), SEED, make_loop=lambda: loop).play()
-    finally:
-        logging.disable(logging.NOTSET)
+    with silent_brokers(), coroutines_of_dead_processes():
+        return ScenarioRun(scenario(), SEED, make_loop=lambda: loop).play()
 
 
 def check_live(

@@ -1,14 +1,13 @@
 """Runs of three brokers with a planted bug, which 18-2 and 18-3 play in the simulator."""
 
-import logging
 from collections.abc import Sequence
-from contextlib import ExitStack
 from typing import Final
 
 from kafka_edu.sim.planted_faults import planted
 from kafka_edu.sim.scenario.acts import Act
 from kafka_edu.sim.scenario.language import Scenario, parse
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
+from kafka_edu.sim.sim_cluster import silent_brokers
 
 SCENARIO: Final = """\
 > cluster brokers=3 min.insync.replicas=2
@@ -38,11 +37,5 @@ def scenario(seed: int) -> Scenario:
 def play(run: Scenario, acts: Sequence[Act], plant: str = "") -> ScenarioResult:
     """Play the run with some of its acts, and with a planted bug if `plant` names one."""
     assert run.seed is not None
-    logging.disable(logging.CRITICAL)  # brokers log what the faults do to them
-    try:
-        with ExitStack() as stack:
-            if plant:
-                stack.enter_context(planted(plant))
-            return ScenarioRun(run._replace(acts=tuple(acts)), run.seed).play()
-    finally:
-        logging.disable(logging.NOTSET)
+    with silent_brokers(), planted(plant):
+        return ScenarioRun(run._replace(acts=tuple(acts)), run.seed).play()

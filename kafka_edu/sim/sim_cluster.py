@@ -14,6 +14,7 @@ same events, byte for byte (`events_bytes`).
 import asyncio
 import contextvars
 import gc
+import logging
 import random
 import sys
 import warnings
@@ -87,6 +88,16 @@ def coroutines_of_dead_processes() -> Iterator[None]:
             gc.collect()
         finally:
             sys.unraisablehook = before
+
+
+@contextmanager
+def silent_brokers() -> Iterator[None]:
+    """Drop what brokers log: the consequences of the faults of a run. Its facts have them too."""
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 class SimBroker:

@@ -170,10 +170,11 @@ def explore(
         done = {(tried.what, tried.seed): tried for tried in state.load()} if state else {}
     except ResultFileError as error:
         raise click.ClickException(str(error)) from error
+    whats = [(what_of(scenario, plant), scenario) for scenario in scenarios]
     wanted = {
-        (what_of(scenario, plant), seed): (scenario, seed)
+        (what, seed): (scenario, seed)
         for seed in range(first, first + seeds)
-        for scenario in scenarios
+        for what, scenario in whats
     }
     results = [done[key] for key in wanted if key in done]
     work = [run for key, run in wanted.items() if key not in done]

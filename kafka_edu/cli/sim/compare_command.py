@@ -1,6 +1,5 @@
 """Show where two futures of a simulated run part: `kafka-edu sim compare`."""
 
-import logging
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ from kafka_edu.instruments.chain import chain_of
 from kafka_edu.instruments.event_name import event_name
 from kafka_edu.sim.scenario.compare import Played, first_difference, play_whole
 from kafka_edu.sim.scenario.explore import rules_broken
+from kafka_edu.sim.sim_cluster import silent_brokers
 from kafka_edu.sim.transcript import narrate
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.reader import History
@@ -36,13 +36,10 @@ def compare(first: str, second: str, seed: int | None, json_file: Path | None) -
     """
     console = Console()
     futures = [(name, load(name)) for name in (first, second)]
-    logging.disable(logging.CRITICAL)  # brokers log what the faults do to them
-    try:
+    with silent_brokers():
         played = [
             (name, play_whole(scenario, seed_of(scenario, seed))) for name, scenario in futures
         ]
-    finally:
-        logging.disable(logging.NOTSET)
     found = first_difference(played[0][1].facts, played[1][1].facts)
     if found is None:
         _say(console, f"the same {len(played[0][1].facts):,} facts: one future")

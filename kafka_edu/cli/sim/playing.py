@@ -1,9 +1,7 @@
 """The common part of the `kafka-edu sim` commands: play a scenario, and show what happened."""
 
-import logging
 import platform
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Final
 
 import click
@@ -12,6 +10,7 @@ from kafka_edu.sim.planted_faults import PLANTED, planted
 from kafka_edu.sim.scenario.language import Scenario
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
 from kafka_edu.sim.scenario.shrink import Shrinker, Shrunk
+from kafka_edu.sim.sim_cluster import silent_brokers
 from kafka_edu.sim.transcript import narrate
 from kafka_edu.trace.event import Envelope
 
@@ -40,15 +39,9 @@ class Story:
 def play_and_tell(scenario: Scenario, seed: int, plant: str) -> tuple[ScenarioResult, list[str]]:
     """Play a run, and return its result and what happened in it."""
     story = Story()
-    with ExitStack() as stack:
-        if plant:
-            stack.enter_context(planted(plant))
+    with silent_brokers(), planted(plant):
         story.run = ScenarioRun(scenario, seed, on_fact=story.tell)
-        logging.disable(logging.CRITICAL)  # brokers log the consequences of the faults
-        try:
-            return story.run.play(), story.lines
-        finally:
-            logging.disable(logging.NOTSET)
+        return story.run.play(), story.lines
 
 
 def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:

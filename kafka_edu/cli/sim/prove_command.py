@@ -4,6 +4,7 @@ how soon the checker finds it.
 
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -84,50 +85,38 @@ class Search:
         With several jobs, some later runs are played too. The first one by order counts, so the
         result does not depend on the number of jobs. Raises ResultFileError.
         """
+        whats = [(what_of(scenario, plant), scenario) for scenario in self._scenarios]
         order = {
-            (what_of(scenario, plant), seed): (scenario, seed)
+            (what, seed): (scenario, seed)
             for seed in range(1, self._seeds + 1)
-            for scenario in self._scenarios
+            for what, scenario in whats
         }
+        places = {key: place for place, key in enumerate(order)}
         results = {key: self._done[key] for key in order if key in self._done}
-        found = any(not tried.holds for tried in results.values())
+        last = min(
+            (places[key] for key, tried in results.items() if not tried.holds),
+            default=len(order) - 1,
+        )
 
         def work() -> Iterator[tuple[Scenario, int]]:
-            for key, run in order.items():
-                if key in results and not results[key].holds:
-                    return  # all runs before this one are known
-                if found and key not in results and self._later_than_found(order, results, key):
-                    return
+            for place, (key, run) in enumerate(order.items()):
+                if place > last:
+                    return  # an earlier run has failed
                 if key not in results:
                     yield run
 
         for tried in try_seeds(work(), self._jobs, plant):
-            results[tried.what, tried.seed] = tried
+            key = tried.what, tried.seed
+            results[key] = tried
             if self._state is not None:
                 self._state.add(tried)
-            found = found or not tried.holds
+            if not tried.holds:
+                last = min(last, places[key])
             progress.show(f"{plant}: {len(results):,} of {len(order):,} runs")
-        runs, virtual_ms = 0, 0
-        for key in order:
-            runs += 1
-            virtual_ms += results[key].virtual_ms
-            if not results[key].holds:
-                return Proof(plant, runs, virtual_ms / 1_000, results[key])
-        return Proof(plant, runs, virtual_ms / 1_000, None)
-
-    @staticmethod
-    def _later_than_found(
-        order: dict[tuple[str, int], tuple[Scenario, int]],
-        results: dict[tuple[str, int], Tried],
-        key: tuple[str, int],
-    ) -> bool:
-        """Return whether a run that failed comes before `key` in the order."""
-        for one in order:
-            if one == key:
-                return False
-            if one in results and not results[one].holds:
-                return True
-        return False
+        counted = [results[key] for key in islice(order, last + 1)]
+        virtual_s = sum(tried.virtual_ms for tried in counted) / 1_000
+        found = counted[-1] if not counted[-1].holds else None
+        return Proof(plant, len(counted), virtual_s, found)
 
     def shorten(self, proof: Proof, progress: Progress) -> Proof:
         """Make the run that was found short. Raises ResultFileError."""

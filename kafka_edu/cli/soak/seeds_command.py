@@ -3,7 +3,6 @@
 Each seed is one simulated cluster with faults.
 """
 
-import logging
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +16,7 @@ from kafka_edu.cli.soak.progress import Progress
 from kafka_edu.common.python_process import command_line
 from kafka_edu.sim.result_file import ResultFile, ResultFileError
 from kafka_edu.sim.seed_search import SeedResult, play
+from kafka_edu.sim.sim_cluster import silent_brokers
 
 FIRST_SEED: Final = 1
 FAILURES_SHOWN: Final = 20
@@ -121,10 +121,7 @@ def seeds(
         raise click.ClickException(str(error)) from error
     wanted = range(first, first + seeds)
     began = time.monotonic()
-    with Progress(console) as progress:
-        logging.disable(
-            logging.CRITICAL
-        )  # brokers log the consequences of a seed's faults: `--seed` shows them
+    with Progress(console) as progress, silent_brokers():  # `--seed` shows what they log
         try:
             for number in wanted:
                 if number in done:
@@ -152,8 +149,6 @@ def seeds(
             raise SystemExit(130) from None
         except ResultFileError as error:
             raise click.ClickException(str(error)) from error
-        finally:
-            logging.disable(logging.NOTSET)
     report = report_of([done[number] for number in wanted], time.monotonic() - began)
     report.show(console)
     if json_file is not None:

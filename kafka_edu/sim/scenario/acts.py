@@ -312,6 +312,9 @@ class End(NamedTuple):
     takes: int
     ends: tuple[str, ...]
     """The verbs of the acts that it ends."""
+    for_ms: None = None
+    by_ms: None = None
+    of_clients: bool = False
 
 
 ENDS: Final[Mapping[str, End]] = {
@@ -383,19 +386,14 @@ def parse_act(words: Sequence[str]) -> Act:
     while len(rest) == 2 and rest[0] in given:
         given[rest[0]] = parse_ms(rest[1])
         rest = []
-    lasts, slow, of_clients = (
-        (verb.for_ms, verb.by_ms, verb.of_clients)
-        if isinstance(verb, Verb)
-        else (None, None, False)
-    )
     if len(rest) != verb.takes or not all(word.isdigit() for word in rest):
-        kind = "numbers of clients" if of_clients else "broker ids"
+        kind = "numbers of clients" if verb.of_clients else "broker ids"
         raise ValueError(f"{name} needs {verb.takes} {kind}, not {' '.join(rest) or 'none'}")
-    if given["for"] and not lasts:
+    if given["for"] and not verb.for_ms:
         raise ValueError(f"{name} has no `for`")
-    if bool(given["by"]) != bool(slow):
+    if bool(given["by"]) != bool(verb.by_ms):
         raise ValueError(
-            f"{name} {'needs' if slow else 'has no'} `by`"
-            + (f": by {show_ms(slow[1])}" if slow else "")
+            f"{name} {'needs' if verb.by_ms else 'has no'} `by`"
+            + (f": by {show_ms(verb.by_ms[1])}" if verb.by_ms else "")
         )
     return Act(at_ms, name, tuple(map(int, rest)), given["for"], given["by"])

@@ -1,10 +1,8 @@
 """Plays many seeds of scenarios, on several cores, and stops at the first failure if it should."""
 
 import hashlib
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib import resources
 from multiprocessing import get_context
@@ -16,6 +14,7 @@ from kafka_edu.sim.planted_faults import planted
 from kafka_edu.sim.scenario.checker import Violation
 from kafka_edu.sim.scenario.language import Scenario
 from kafka_edu.sim.scenario.scenario_run import play
+from kafka_edu.sim.sim_cluster import silent_brokers
 
 PLAYED: Final = (
     "common",
@@ -79,22 +78,9 @@ def code_version() -> str:
     return found.hexdigest()[:16]
 
 
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Keep quiet what brokers log about the faults of a seed: `sim run` shows it."""
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
-
-
 def try_seed(scenario: Scenario, seed: int, plant: str = "") -> Tried:
     """Play one seed, with a planted fault if `plant` names one."""
-    with ExitStack() as stack:
-        stack.enter_context(_silent())
-        if plant:
-            stack.enter_context(planted(plant))
+    with silent_brokers(), planted(plant):
         before = process_time()
         result = play(scenario, seed)
         return Tried(

@@ -1,13 +1,21 @@
 """`kafka-edu sim prove`: planted bugs are searched for, found and made short."""
 
 import json
+from collections.abc import Iterable, Iterator
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from kafka_edu.cli.sim import prove_command
 from kafka_edu.cli.sim.command import sim
+from kafka_edu.cli.sim.prove_command import Search
+from kafka_edu.cli.soak.progress import Progress
+from kafka_edu.sim.scenario.explore import Tried, what_of
+from kafka_edu.sim.scenario.language import Scenario, parse
 
 SMALL = """\
 > cluster brokers=1
@@ -72,3 +80,32 @@ def test_an_unknown_bug_is_named() -> None:
     result = prove("rust")
     assert result.exit_code == 2
     assert "there is no fault 'rust'" in result.output
+
+
+@pytest.mark.parametrize("at_once", [1, 4, 100])
+def test_the_first_failing_run_by_order_counts_however_many_are_played_at_once(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    failing = {("b", 3), ("a", 4), ("b", 6)}
+    played: list[tuple[str, int]] = []
+
+    def in_any_order(
+        work: Iterable[tuple[Scenario, int]], jobs: int, plant: str
+    ) -> Iterator[Tried]:
+        runs = iter(work)
+        while some := list(islice(runs, at_once)):
+            for scenario, seed in reversed(some):
+                played.append((scenario.name, seed))
+                broken = (("a rule", ""),) if played[-1] in failing else ()
+                what = what_of(scenario, plant)
+                yield Tried(scenario.name, what, seed, "", 1_000, 0.1, broken, "")
+
+    monkeypatch.setattr(prove_command, "try_seeds", in_any_order)
+    scenarios = [parse(SMALL, "a"), parse(SMALL.replace("rate=60", "rate=50"), "b")]
+    search = Search(scenarios, 10, at_once, None)
+    with Progress(Console(file=StringIO())) as progress:
+        proof = search.find("rust", progress)
+    assert proof.found is not None
+    assert (proof.found.scenario, proof.found.seed) == ("b", 3)
+    assert (proof.runs, proof.virtual_s) == (6, 6.0)
+    assert len(played) <= 6 + at_once, "no run after the first find is begun"
