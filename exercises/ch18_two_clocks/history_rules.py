@@ -1,4 +1,4 @@
-"""What a rule of 18-2 has to find in the notes of clients and the log of a partition."""
+"""The faults that a rule of 18-2 must find in clients' notes and the log of a partition."""
 
 from collections.abc import Mapping, Sequence
 from random import Random

@@ -106,7 +106,7 @@ os._exit(0)
     ),
     Attack(
         "endless_loop",
-        "to keep the grader busy for ever",
+        "to keep the grader busy without end",
         """
 while True:
     pass

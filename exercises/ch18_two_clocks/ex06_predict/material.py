@@ -52,7 +52,7 @@ class Added(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What waits at the beginning, and what the events do when they run."""
+    """The events that wait at the beginning, and the effects that events have when they run."""
 
     calls: tuple[Added, ...]
     adds: dict[int, Added]

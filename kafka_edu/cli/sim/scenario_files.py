@@ -25,8 +25,13 @@ def load(name: str) -> Scenario:
     """Return the scenario in a file, or a scenario of kafka-edu by its name. Raises
     ClickException.
     """
+    path = path_of(name)
+    if not path.exists():
+        raise click.ClickException(
+            f"cannot read {name}: there is no such file, and no scenario of kafka-edu with this"
+            f" name: these are {', '.join(SHIPPED)}"
+        )
     try:
-        path = path_of(name)
         return read(path) if path == Path(name) else parse(path.read_text(encoding="utf-8"), name)
     except ScenarioError as error:
         raise click.ClickException(str(error)) from error

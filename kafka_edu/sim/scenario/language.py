@@ -336,8 +336,10 @@ def read(path: Path) -> Scenario:
     """Read a scenario file. Raises ScenarioError."""
     try:
         return parse(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"cannot read {path}: {error}") from error
+    except OSError as error:
+        raise ScenarioError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"cannot read {path}: it is not a text in UTF-8 ({error})") from error
 
 
 def _check_latency(values: Iterable[str]) -> None:

@@ -127,7 +127,8 @@ def test_nothing_to_shrink_is_said(small: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "nowhere.sim"), "cannot read nowhere.sim"),
+        (("run", "nowhere.sim"), "cannot read nowhere.sim: there is no such file"),
+        (("run", "replicaton"), "these are replication, controller"),
         (("run", "replication", "--plant", "rust"), "there is no fault 'rust'"),
         (("replay", "replication"), "names no seed"),
     ],
