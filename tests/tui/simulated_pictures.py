@@ -17,9 +17,9 @@ PICTURES: Final = Path(__file__).parents[2] / "docs" / "screenshots"
 SCENARIO, SEED = "replication", 7
 SIZE: Final = (120, 34)
 LATER_US: Final = 6_000_000
-"""Then the run is paused: a broker was paused, stopped and came back."""
+"""Then the run is paused."""
 BACK_US: Final = 3_600_000
-"""The moment of the fork: all is well, one broker stands still, and nobody knows it yet."""
+"""The moment of the fork: a link is slow, and broker 3 leads a partition with an ISR of two."""
 FUTURE_US: Final = 5_600_000
 """Then the other future is drawn."""
 
