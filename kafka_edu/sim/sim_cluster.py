@@ -33,7 +33,7 @@ from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
-from kafka_edu.sim.sim_loop import WORLD, SimLoop, SimProcess, SimTime
+from kafka_edu.sim.sim_loop import WORLD, SimLoop, SimProcess, SimTime, context_of
 from kafka_edu.sim.slow_disk import SlowDisk
 from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Event, Level, Source
 from kafka_edu.trace.events.supervisor import (
@@ -349,7 +349,9 @@ class SimCluster:
         that write is lost, and the broker is dead. `MemoryFileSystem.restart` takes this back.
         """
         file_system = self.brokers[broker_id].file_system
-        file_system.on_crash = lambda: self.kill(broker_id)
+        # The write is a callback of the broker. What the kill tells the other ends of its
+        # connections must not belong to the broker, because nothing of a dead process runs.
+        file_system.on_crash = lambda: context_of(WORLD).run(self.kill, broker_id)
         file_system.crash_after(count)
 
     def pause(self, broker_id: int) -> None:

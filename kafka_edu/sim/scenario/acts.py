@@ -318,7 +318,7 @@ class End(NamedTuple):
 
 
 ENDS: Final[Mapping[str, End]] = {
-    "start": End("start a broker that is down", 1, ("kill", "stop", "lose-tail")),
+    "start": End("start a broker that is down", 1, ("kill", "kill-in-write", "stop", "lose-tail")),
     "resume": End("SIGCONT", 1, ("pause",)),
     "heal": End("the link between two brokers is whole", 2, ("cut", "cut-one-way", "slow-link")),
     "heal-zookeeper": End("data passes between it and ZooKeeper", 1, ("cut-zookeeper",)),

@@ -1,5 +1,7 @@
 """Whole runs of scenarios: a seed gives the same facts again, and planted bugs are found."""
 
+import asyncio
+
 import pytest
 
 from kafka_edu.sim.planted_faults import PLANTED, planted
@@ -96,6 +98,24 @@ def test_an_act_that_is_not_possible_does_nothing() -> None:
     assert play(SMALL, 5, acts).violations == ()
 
 
+@pytest.mark.parametrize("verb", ["kill", "kill-in-write", "stop"])
+def test_a_broker_that_an_act_has_ended_can_be_started_before_the_act_is_over(verb: str) -> None:
+    acts = (Act(500, verb, (1,), 4_000), Act(2_000, "start", (1,)))
+    run = ScenarioRun(SMALL, 5, acts)
+    started: list[int] = []
+    begin_start = run.cluster.begin_start
+
+    def note(broker: int) -> asyncio.Task[None]:
+        if run.has_begun:
+            started.append(run.now_ms())
+        return begin_start(broker)
+
+    run.cluster.begin_start = note  # type: ignore[method-assign]  # to note when it is called
+    assert run.play().violations == ()
+    assert len(started) == 1, "once, and not again when the act is over"
+    assert 2_000 <= started[0] < 2_500
+
+
 def test_a_broker_that_dies_in_the_middle_of_a_write_starts_again_without_that_batch() -> None:
     run = ScenarioRun(SMALL, 5, (Act(1_000, "kill-in-write", (1,), 1_500),))
     disk = run.cluster.brokers[1].file_system
@@ -108,7 +128,20 @@ def test_a_broker_that_dies_in_the_middle_of_a_write_starts_again_without_that_b
         whole_kill(broker)
 
     run.cluster.kill = kill  # type: ignore[method-assign]  # it is called in the write
+    deaf: list[str] = []
+    look = run._watch.look
+
+    def note_deaf() -> None:
+        deaf.extend(
+            f"{wire.process.name} at {run.now_ms()}"
+            for wire in run.cluster.network._wires
+            if wire.other is not None and not wire.other.process.alive and run.now_ms() > 2_000
+        )
+        look()
+
+    run._watch.look = note_deaf  # type: ignore[method-assign]  # every 50 ms
     assert run.play().violations == ()
+    assert deaf == [], "the other end of each connection hears of the death"
     assert torn == [1]
     assert not disk.crashed
 
