@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from kafka_edu.clients.admin.topic_calls import usual_replicas
 from kafka_edu.common.maven_jars import PeerMissing as PeerMissing  # For callers too.
 from kafka_edu.common.maven_jars import maven_jars, require_java
 from kafka_edu.common.ports import free_ports
@@ -177,7 +178,7 @@ class ApacheKafka:
                 "listeners": f"PLAINTEXT://127.0.0.1:{port}",
                 "zookeeper.connect": self._zookeeper,
                 "log.dirs": self._root / f"data-{broker}",
-                "offsets.topic.replication.factor": min(3, self._count),
+                "offsets.topic.replication.factor": usual_replicas(self._count),
                 "offsets.topic.num.partitions": 5,
                 "group.initial.rebalance.delay.ms": 0,
             }

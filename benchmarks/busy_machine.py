@@ -1,11 +1,12 @@
 """`kafka-edu bench busy-machine`: run kafka-edu on 30 % of one core, and compare with a normal run.
 
 A run has three brokers, their ZooKeeper and supervisor, a load of 200 records a second, and the
-dashboard in a terminal. After that the presenter shows the first lesson, also in the dashboard. All
-these processes are started with little processor time (`squeeze`) and keep it.
+dashboard in a terminal. After that the presenter shows the first lesson in the dashboard. All these
+processes get little processor time (`squeeze`) from their start to their end.
 
-    share         of one core, that all processes together had. A run above 35 % is void, because it
-                  had too much time. Other programs may make the share smaller than 30 %
+    share         the part of one core that all processes together had. A run above 35 % does not
+                  count, because it had too much time. Other programs may make the share smaller
+                  than 30 %
     load          records acknowledged a second
     lateness      how old the picture on the dashboard is. Seen from outside, it is what the status
                   line says (nothing up to 2 s) and the time since the last drawing. The dashboard
@@ -286,7 +287,7 @@ class Run:
     def _lesson(self, watch: Watch) -> list[tuple[str, float | None]]:
         """Let the presenter show the first lesson without keys. Return the time of each step.
 
-        The presenter writes its present step to a file, from which this method reads it.
+        The presenter writes its current step to a file, from which this method reads it.
         """
         script = self._tree / LESSON
         titles = titles_of(script)
@@ -330,7 +331,7 @@ def titles_of(script: Path) -> list[str]:
 
 
 def saved_step(folder: Path) -> int | None:
-    """Return the present step from the only file of the presenter in a folder.
+    """Return the current step from the only file of the presenter in a folder.
 
     Return None if there is no such file yet.
     """
@@ -397,7 +398,7 @@ def report_of(found: Mapping[str, Found]) -> Report:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+    """Run the benchmark. Return 0 when it has run, even if targets are missed.
 
     Return 2 if it cannot run on this machine or the run is void.
     """
@@ -408,7 +409,7 @@ def main(argv: list[str]) -> int:
         type=Path,
         default=ROOT,
         metavar="FOLDER",
-        help="run the programs of this checkout (default: of this one)",
+        help="run the programs of this checkout (default: the checkout of this benchmark)",
     )
     parser.add_argument(
         "--seconds",
@@ -418,7 +419,7 @@ def main(argv: list[str]) -> int:
         help="how long the dashboard is watched in each run (default 60)",
     )
     parser.add_argument(
-        "--squeezed-only", action="store_true", help="leave out the run without the squeeze"
+        "--squeezed-only", action="store_true", help="leave out the run with all cores"
     )
     args = parser.parse_args(argv)
     tree = args.checkout.resolve()

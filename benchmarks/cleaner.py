@@ -1,6 +1,6 @@
 """`kafka-edu bench cleaner`: how fast the log cleaner works, compared with Apache Kafka 2.8.2.
 
-One broker of ours and one of Apache Kafka run during the whole benchmark, and take turns. A topic
+One kafka-edu broker and one of Apache Kafka run during the whole benchmark, and take turns. A topic
 with one partition gets records with random keys. Its `min.cleanable.dirty.ratio` is 1 at first, so
 that the cleaner does not clean it. Then the ratio is lowered. The cleaner is done when the file
 `cleaner-offset-checkpoint` contains the base offset of the active segment. So both cleaners are
@@ -69,9 +69,14 @@ SEGMENT_BYTES = 32 * MEGABYTE
 SIZES = {"1 KiB": (1024, 320 * MEGABYTE), "100 B": (100, 96 * MEGABYTE)}
 """Name → (bytes of one value, total bytes of the values that are written)."""
 KEYS = 20_000
-BESIDE_BYTES = 128 * MEGABYTE
-"""Bytes of each log that is cleaned while a producer is measured."""
-BESIDE_LOGS = 4
+BESIDE_BYTES = 512 * MEGABYTE
+"""Bytes of each log that is cleaned while a producer is measured.
+
+Kafka's Throttler looks at the rate for the first time after 300 ms. Until then its cleaner works at
+full speed, so about 120 MB are not limited. Our Throttle limits every byte. In a log of 128 MB that
+difference was a quarter of all work; in a large log it is small.
+"""
+BESIDE_LOGS = 2
 BESIDE_SECONDS = 4.0
 """For how long a producer is measured without a cleaner, before and after each log."""
 BESIDE_RATE = 48 * MEGABYTE
@@ -366,12 +371,14 @@ def measure_speed(both: list[Peer], repeats: int, scale: float, report: Report) 
         for peer_name, median in medians.items():
             report.figure(f"{peer_name}: cleaner, {name} records, MB/s", round(median, 1))
             report.figure(
-                f"{peer_name}: bytes that stay, {name} records", speeds[peer_name][0].bytes_after
+                f"{peer_name}: bytes left, {name} records", speeds[peer_name][0].bytes_after
             )
         ours, theirs = medians.values()
         ratios[name] = ours / theirs
     for name, ratio in ratios.items():
-        report.target(f"cleaner's MB/s by Apache Kafka's, {name}", round(ratio, 2), ">=", SPEED)
+        report.target(
+            f"cleaner's MB/s divided by Apache Kafka's, {name}", round(ratio, 2), ">=", SPEED
+        )
 
 
 def measure_loss(both: list[Peer], repeats: int, scale: float, report: Report) -> None:
@@ -383,7 +390,7 @@ def measure_loss(both: list[Peer], repeats: int, scale: float, report: Report) -
         for one in beside_cleaner(peer, f"beside-{repeat}", scale):
             pairs[peer.name].append(one)
             print(
-                f"producer beside the cleaner: {peer.name} {one.alone:.1f} →"
+                f"producer while the cleaner runs: {peer.name} {one.alone:.1f} →"
                 f" {one.beside.mb_a_second:.1f} MB/s, longest gap"
                 f" {one.beside.longest_gap_ms:.0f} ms, the cleaner {one.cleaned:.1f} MB/s",
                 flush=True,
@@ -394,23 +401,23 @@ def measure_loss(both: list[Peer], repeats: int, scale: float, report: Report) -
         losses.append(statistics.median(one.loss for one in found))
         cleaned.append(statistics.median(one.cleaned for one in found))
         report.figure(
-            f"{peer.name}: a producer loses beside the cleaner, %", round(100 * losses[-1], 1)
+            f"{peer.name}: a producer's loss while the cleaner runs, %", round(100 * losses[-1], 1)
         )
         report.figure(
-            f"{peer.name}: cleaner's MB/s beside a producer, limited", round(cleaned[-1], 1)
+            f"{peer.name}: cleaner's MB/s while a producer writes, limited", round(cleaned[-1], 1)
         )
         report.figure(
-            f"{peer.name}: longest gap between acks beside the cleaner, ms",
+            f"{peer.name}: longest gap between acks while the cleaner runs, ms",
             round(statistics.median(one.beside.longest_gap_ms for one in found)),
         )
     report.target(
-        "the same work: cleaner's MB/s beside a producer by Apache Kafka's",
+        "the same work: cleaner's MB/s while a producer writes, divided by Apache Kafka's",
         round(cleaned[0] / cleaned[1], 2),
         ">=",
         SAME_WORK,
     )
     report.target(
-        "a producer's loss beside the cleaner minus Apache Kafka's, percentage points",
+        "a producer's loss while the cleaner runs minus Apache Kafka's, percentage points",
         round(100 * (losses[0] - losses[1]), 1),
         "<=",
         LOSS,
@@ -418,7 +425,7 @@ def measure_loss(both: list[Peer], repeats: int, scale: float, report: Report) -
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+    """Run the benchmark. Return 0 when it has run, even if targets are missed.
 
     Return 2 if it cannot run on this machine.
     """
@@ -428,16 +435,19 @@ def main(argv: list[str]) -> int:
         "--scale",
         type=float,
         default=1.0,
-        help="share of the data that is written (default 1), but at least 64 MiB a log",
+        help="write this share of the data (default 1), but at least 64 MiB per log",
     )
+    parser.add_argument("--only", choices=["speed", "loss"], help="measure this part only")
     add_repeats(parser, 3)
     args = parser.parse_args(argv)
     report = Report(NAME)
     try:
-        with peers() as both:
-            measure_speed(both, args.repeats, args.scale, report)
-        with peers(**{"log.cleaner.io.max.bytes.per.second": str(BESIDE_RATE)}) as both:
-            measure_loss(both, args.repeats, args.scale, report)
+        if args.only != "loss":
+            with peers() as both:
+                measure_speed(both, args.repeats, args.scale, report)
+        if args.only != "speed":
+            with peers(**{"log.cleaner.io.max.bytes.per.second": str(BESIDE_RATE)}) as both:
+                measure_loss(both, args.repeats, args.scale, report)
     except (ClusterError, PeerMissing) as error:
         print(f"bench {NAME} cannot run: {error}", file=sys.stderr)
         return 2

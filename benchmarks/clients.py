@@ -1,6 +1,6 @@
 """`kafka-edu bench clients`: our own producer and consumer compared with the others for Python.
 
-The producers send the same records to the same broker of ours, with the same batch.size and
+The producers send the same records to the same kafka-edu broker, with the same batch.size and
 linger.ms. They take turns. The figure is thousands of records a second, from the first `send` until
 the last acknowledgement. Each figure is the median of the repeats. Then each consumer reads the
 same topic from the first record to the last, with the same limits for a fetch. The processor time
@@ -38,7 +38,10 @@ HELP = "our producer and consumer compared with those of kafka-python, aiokafka 
 PARTITIONS: Final = 3
 REPEATS: Final = 5
 RECORDS: Final = {100: 100_000, 1024: 40_000}
-"""Record size in bytes → the number of records that are sent or read in one measurement."""
+"""Record size in bytes → the number of records that are sent in one measurement.
+
+Three times as many are read, because reading 100,000 records of 100 B takes only 0.1 s.
+"""
 ACKS: Final = ("1", "all")
 BESIDE_KAFKA_PYTHON: Final = 1.5
 BESIDE_AIOKAFKA: Final = 1.2
@@ -194,14 +197,15 @@ def compare(report: Report, cell: str, found: Mapping[str, float]) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets are missed."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument(
         "--records",
         type=int,
         metavar="N",
-        help="records in one measurement (default 100,000 of 100 B, 40,000 of 1 KiB)",
+        help="records in one measurement (default 100,000 of 100 B and 40,000 of 1 KiB;"
+        " three times as many are read)",
     )
     parser.add_argument("--only", choices=(SENDING, READING), help="measure this part only")
     add_repeats(parser, REPEATS)
@@ -222,6 +226,7 @@ def main(argv: list[str]) -> int:
                     found = measure(clients, servers, size, acks, args.repeats, records)
                     compare(report, f"{size} B, acks {acks}", found)
             if args.only != SENDING:
+                records = args.records or 3 * usual
                 ours(servers, f"read-{size}", size, "1", records)
                 for consumer in consumers.values():
                     consumer(servers, f"read-{size}", PARTITIONS, size, 1_000)

@@ -104,7 +104,7 @@ def fetch_case() -> Case:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets are missed."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     add_repeats(parser, ROUNDS)

@@ -170,7 +170,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--screen", action="append", help="a screen to open (default: cluster and timeline)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write the figures to this file"
+    )
     args = parser.parse_args(argv)
     settle_collector()
     report = Report(NAME)

@@ -24,7 +24,10 @@ from kafka_edu.common.python_process import command_line, python_command, python
 from .options import add_repeats
 
 NAME = "demos"
-HELP = "run each demo beside hogs: does it end in its sentences, and show what it should? (an hour)"
+HELP = (
+    "run each demo on a busy machine: does it end with its three sentences, and do its targets"
+    " hold? (an hour)"
+)
 
 TRACEBACK: Final = "Traceback (most recent call last)"
 LAST_WORDS: Final = 25
@@ -97,7 +100,10 @@ def report_of(runs: list[Run]) -> Report:
         report.figure(f"{demo}: s, median", statistics.median(run.seconds for run in mine))
         report.figure(f"{demo}: what happened", [run.happened for run in mine])
         for name, count in (
-            ("runs that do not end in sentences", sum(not run.in_sentences for run in mine)),
+            (
+                "runs that do not end with their sentences",
+                sum(not run.in_sentences for run in mine),
+            ),
             ("runs that did not show what they should", sum(not run.right for run in mine)),
         ):
             report.target(f"{demo}: {name}", count, "==", 0)
@@ -105,13 +111,15 @@ def report_of(runs: list[Run]) -> Report:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets are missed."""
     known = [name for name, entry in read_group(DEMOS).items() if entry.found()]
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
-    parser.add_argument("demos", nargs="*", metavar="DEMO", help="these demos; without any, all")
+    parser.add_argument(
+        "demos", nargs="*", metavar="DEMO", help="which demos to run (default: all)"
+    )
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument(
-        "--hogs", type=int, default=4, metavar="N", help="hogs for each core (default 4)"
+        "--hogs", type=int, default=4, metavar="N", help="busy processes for each core (default 4)"
     )
     add_repeats(parser, 3, "runs of each demo")
     args = parser.parse_args(argv)

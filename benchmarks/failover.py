@@ -196,7 +196,7 @@ def wait_for_acks(application: ApplicationProbe, raw: RawProbe, after: float) ->
     end = time.monotonic() + LIMIT_S
     while not (application.acks.all_acked_after(after) and raw.acks.all_acked_after(after)):
         if time.monotonic() > end:
-            raise TimeoutError(f"not every partition was written to within {LIMIT_S:g} s")
+            raise TimeoutError(f"some partitions took no record within {LIMIT_S:g} s")
         time.sleep(0.02)  # The clients' threads record the acks. A callback would slow them.
 
 
@@ -313,7 +313,7 @@ def run_round(
                 del left[0]
     except FAILURES as error:
         found.failed.update(left)
-        tell(f"{name:6} failed: {', '.join(left) or 'nothing but the end of the round'}: {error!r}")
+        tell(f"{name:6} failed: {', '.join(left) or 'only the end of the round'}: {error!r}")
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -355,7 +355,7 @@ def report_of(found: Mapping[str, Found], partitions: int, parts: Sequence[str])
                     statistics.median(loss.gap_raw for loss in losses),
                 )
                 report.figure(
-                    f"{name}: {part}, of the gap the client library's part, s",
+                    f"{name}: {part}, part of the gap that the client library adds, s",
                     statistics.median(loss.added for loss in losses),
                 )
                 report.figure(
@@ -434,22 +434,26 @@ def _targets(report: Report, parts: Sequence[str], ours: Found, kafka: Found) ->
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+    """Run the benchmark. Return 0 when it has run, even if targets are missed.
 
     Return 1 if a round failed, and 2 if nothing could be measured.
     """
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
-    parser.add_argument("--json", metavar="FILE", help="written anew after every measurement")
+    parser.add_argument("--json", metavar="FILE", help="written again after every measurement")
     add_repeats(parser, 3)
-    parser.add_argument("--kills", type=int, default=20, help="on the small cluster")
+    parser.add_argument(
+        "--kills", type=int, default=20, help="kills on the small cluster (default 20)"
+    )
     parser.add_argument("--partitions", type=int, default=3000)
     parser.add_argument(
         "--only",
         choices=PARTS,
         action="append",
-        help="only this part; creation goes before each but small",
+        help="only this part; creation runs before each part except small",
     )
-    parser.add_argument("--peer", choices=PEERS, action="append", help="only this one of the two")
+    parser.add_argument(
+        "--peer", choices=PEERS, action="append", help="measure only this one of the two peers"
+    )
     parser.add_argument(
         "--table",
         metavar="FILE",

@@ -14,7 +14,10 @@ ROWS: Final = (
     ("creation until every ISR is full, s", "creation until every ISR is full, s"),
     ("SIGTERM: until the process is gone, s", "sigterm, signal until the process is gone, s"),
     ("… longest gap of a partition, s", "sigterm, longest gap of a partition, s"),
-    ("… of it the client library's part, s", "sigterm, of the gap the client library's part, s"),
+    (
+        "… added to it by the client library, s",
+        "sigterm, part of the gap that the client library adds, s",
+    ),
     ("… failed produces, all rounds", "sigterm, failed produces, all rounds"),
     ("kill -9: until the znode is deleted, s", "kill, signal until the znode is deleted, s"),
     (
@@ -22,7 +25,10 @@ ROWS: Final = (
         "kill, from then until all leaders are moved, s",
     ),
     ("… longest gap of a partition, s", "kill, longest gap of a partition, s"),
-    ("… of it the client library's part, s", "kill, of the gap the client library's part, s"),
+    (
+        "… added to it by the client library, s",
+        "kill, part of the gap that the client library adds, s",
+    ),
     (
         "kill -9 of the controller: until the znode is deleted, s",
         "controller-kill, signal until the znode is deleted, s",
@@ -33,8 +39,8 @@ ROWS: Final = (
     ),
     ("… longest gap of a partition, s", "controller-kill, longest gap of a partition, s"),
     (
-        "… of it the client library's part, s",
-        "controller-kill, of the gap the client library's part, s",
+        "… added to it by the client library, s",
+        "controller-kill, part of the gap that the client library adds, s",
     ),
     (
         "small cluster: znode to first ack, application, median, ms",
@@ -64,7 +70,7 @@ def table(path: Path) -> str:
     lines += [
         f"| {row} | {cell('ours', figure)} | {cell('kafka', figure)} |" for row, figure in ROWS
     ]
-    lines += ["", "| target | measured | is to be | |", "| --- | --- | --- | --- |"]
+    lines += ["", "| target | measured | must be | |", "| --- | --- | --- | --- |"]
     for target in document["targets"]:
         verdict = "holds" if target["holds"] else "**does not hold**"
         lines.append(

@@ -3,7 +3,7 @@
 Because of the result, Fetch uses sendfile (spec S6).
 
     sendfile   The head goes with MSG_MORE, then the kernel copies from the page cache to the
-               socket, then the bytes behind the records follow. That is three calls, and the
+               socket, then the bytes after the records follow. That is three calls, and the
                records never enter the process.
     mmap       The file is mapped, and one sendmsg takes the head, a view of the records and the
                tail. The kernel makes one copy, out of mapped pages.
@@ -37,7 +37,7 @@ from kafka_edu.common.socket_transport import SMALL_REGION_BYTES
 from .options import add_repeats
 
 NAME = "file-to-socket"
-HELP = "send records by sendfile, compared with mmap and pread (a quarter of a minute)"
+HELP = "send records with sendfile, compared with mmap and pread (15 seconds)"
 
 FILE_BYTES = 64 << 20
 SIZES = {
@@ -146,7 +146,7 @@ def compare(ways: dict[str, Send], size: int, repeats: int) -> dict[str, Spent]:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets are missed."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     add_repeats(parser, 5)

@@ -71,7 +71,7 @@ def report_of(found: dict[str, Idle], partitions: int) -> Report:
         report.figure(f"{name}: open files", idle.open_files)
         report.figure(f"{name}: seconds until all have leaders", round(idle.seconds, 1))
     mine, theirs = found[OURS], found[APACHE]
-    report.target("RssAnon, of Apache Kafka's", mine.after / theirs.after, "<=", AT_MOST)
+    report.target("RssAnon / Apache Kafka's", mine.after / theirs.after, "<=", AT_MOST)
     return report
 
 
@@ -82,14 +82,18 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument(
-        "--partitions", type=int, default=3000, metavar="N", help="how many (default 3000)"
+        "--partitions", type=int, default=3000, metavar="N", help="partitions (default 3000)"
     )
     parser.add_argument(
-        "--settle", type=float, default=10.0, metavar="S", help="seconds of rest (default 10)"
+        "--settle",
+        type=float,
+        default=10.0,
+        metavar="S",
+        help="seconds without load before the measurement (default 10)",
     )
     args = parser.parse_args(argv)
     if not 1 <= args.partitions <= 10_000:
-        parser.error("--partitions is 1 to 10000: a broker of ours creates no more at a time")
+        parser.error("--partitions is 1 to 10000: our broker creates no more in one request")
     found: dict[str, Idle] = {}
     try:
         jars = kafka_jars()

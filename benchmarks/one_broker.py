@@ -1,4 +1,4 @@
-"""Run one broker of ours or one of Apache Kafka. Both have the same interface.
+"""Run one kafka-edu broker or one of Apache Kafka. Both have the same interface.
 
 Each broker has its own ZooKeeper.
 """
@@ -42,7 +42,7 @@ class Broker(NamedTuple):
 
 @contextlib.contextmanager
 def ours(properties: Mapping[str, str]) -> Iterator[Broker]:
-    """Run a broker of ours. Raises ClusterError."""
+    """Run a kafka-edu broker. Raises ClusterError."""
     with running_cluster("bench", brokers=1, props=properties) as cluster:
         yield Broker(
             OURS,

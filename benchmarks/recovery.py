@@ -115,8 +115,8 @@ def report_of(found: dict[str, list[Start]], clean: dict[str, Start], megabytes:
         report.figure(f"{name}: seconds after a clean stop", round(clean[name].seconds, 2))
         report.figure(f"{name}: MiB read after a clean stop", round(clean[name].read / MEGABYTE, 1))
     mine, theirs = medians[OURS], medians[APACHE]
-    report.target("seconds, of Apache Kafka's", mine.seconds / theirs.seconds, "<=", AT_MOST)
-    report.target("bytes read, of Apache Kafka's", mine.read / theirs.read, "<=", AT_MOST)
+    report.target("seconds / Apache Kafka's", mine.seconds / theirs.seconds, "<=", AT_MOST)
+    report.target("bytes read / Apache Kafka's", mine.read / theirs.read, "<=", AT_MOST)
     return report
 
 
@@ -143,7 +143,11 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument(
-        "--megabytes", type=int, default=1024, metavar="N", help="size of the log (default 1024)"
+        "--megabytes",
+        type=int,
+        default=1024,
+        metavar="N",
+        help="size of the log in MiB (default 1024)",
     )
     add_repeats(parser, 3, "kills of each broker")
     args = parser.parse_args(argv)

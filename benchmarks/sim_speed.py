@@ -6,8 +6,9 @@ in the format of a recording, and hashed.
 
 The figure is virtual seconds a processor second, so it does not depend on what else the machine
 does. The start of the cluster counts too. The figure is the median of the rounds. With `--profile`
-one more round is played with Python's profiler, and the functions that took the most time are
-shown. The profiler itself makes that round several times slower.
+one more round is played with Python's profiler. It shows how the time is shared among the packages,
+and the functions that took the most time. The profiler itself makes that round several times
+slower: it makes each call longer, so a package with many short calls has too large a share.
 """
 
 import argparse
@@ -17,12 +18,16 @@ import pstats
 import statistics
 import sys
 import time
+from collections import Counter, defaultdict
+from types import CodeType
 from typing import Final, NamedTuple
 
 from rich.console import Console
+from rich.table import Table
 
 from kafka_edu.cli.report import Report
 from kafka_edu.common.python_process import command_line
+from kafka_edu.sim.scenario.explore import leave_out_imports
 from kafka_edu.sim.scenario.language import parse
 from kafka_edu.sim.scenario.scenario_run import ScenarioRun
 from kafka_edu.trace.event import Envelope
@@ -88,25 +93,77 @@ def play_round(seconds: int, seed: int) -> Played:
     )
 
 
-def profiled(seconds: int) -> str:
-    """Return the functions in which a round spends its time, as a table of text."""
+class Share(NamedTuple):
+    """One package's share of the time of a profiled round."""
+
+    package: str
+    percent: float
+    calls: int
+    """The calls of its functions in a virtual second."""
+
+
+class Profiled(NamedTuple):
+    """Where the time of a round goes."""
+
+    shares: list[Share]
+    """The packages of kafka_edu, the largest share first. `python` is the standard library."""
+    functions: str
+    """The functions in which most of the time is spent, as a table of text."""
+
+
+def package_of(code: CodeType) -> str:
+    """Return the package of kafka_edu that a function belongs to."""
+    if code.co_filename.startswith("<"):  # codecs and value types, compiled at the first use
+        return "generated code"
+    _, found, path = code.co_filename.replace("\\", "/").rpartition("/kafka_edu/")
+    return path.partition("/")[0] if found else "python"
+
+
+def profiled(seconds: int) -> Profiled:
+    """Play a round with Python's profiler. A function written in C counts for its caller."""
     profile = cProfile.Profile()
-    profile.runcall(play_round, seconds, 1)
+    played = profile.runcall(play_round, seconds, 1)
+    spent: dict[str, float] = defaultdict(float)
+    calls: Counter[str] = Counter()
+    for entry in profile.getstats():
+        if isinstance(entry.code, CodeType):
+            package = package_of(entry.code)
+            calls[package] += entry.callcount
+            spent[package] += entry.inlinetime + sum(
+                called.inlinetime for called in entry.calls or () if isinstance(called.code, str)
+            )
+    whole = sum(spent.values())
+    shares = [
+        Share(package, round(100 * one / whole, 1), round(calls[package] / played.virtual_s))
+        for package, one in sorted(spent.items(), key=lambda item: -item[1])
+    ]
     table = io.StringIO()
     pstats.Stats(profile, stream=table).sort_stats("tottime").print_stats(SHOWN)
-    return table.getvalue()
+    return Profiled(shares, table.getvalue())
+
+
+def show_shares(console: Console, shares: list[Share]) -> None:
+    """Print the packages that have at least 1 % of the time."""
+    table = Table("package", title="bench sim-speed: profile", title_justify="left")
+    table.add_column("share of the time, %", justify="right")
+    table.add_column("calls in a virtual second", justify="right")
+    for share in shares:
+        if share.percent >= 1:
+            table.add_row(share.package, f"{share.percent:g}", f"{share.calls:,}")
+    console.print(table)
 
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     add_repeats(parser, 3)
     parser.add_argument(
-        "--seconds", type=int, default=60, help="virtual seconds under load (default 60)"
+        "--seconds", type=int, default=60, help="seconds of virtual time under load (default 60)"
     )
-    parser.add_argument("--profile", action="store_true", help="show where the time goes")
-    parser.add_argument("--json", metavar="FILE", help="write the figures here too")
+    parser.add_argument("--profile", action="store_true", help="show which functions take the time")
+    parser.add_argument("--json", metavar="FILE", help="also write the figures to this file")
     arguments = parser.parse_args(argv)
     play_round(2, 0)  # Python compiles and caches things in the first round
+    leave_out_imports()  # as `sim explore` does
     rounds = [play_round(arguments.seconds, seed) for seed in range(1, arguments.repeats + 1)]
     report = Report("bench sim-speed")
     report.figure("rounds", len(rounds))
@@ -124,7 +181,11 @@ def main(argv: list[str]) -> int:
     report.target("virtual seconds a processor second", round(speed, 1), ">=", AT_LEAST)
     report.show()
     if arguments.profile:
-        Console().print(profiled(arguments.seconds), soft_wrap=True, highlight=False, markup=False)
+        found = profiled(arguments.seconds)
+        show_shares(Console(), found.shares)
+        Console().print(found.functions, soft_wrap=True, highlight=False, markup=False)
+        report.figure("profile", [share._asdict() for share in found.shares])
+        report.figure("functions", found.functions.splitlines())
     if arguments.json:
         report.write(arguments.json)
     return 0 if report.holds else 1

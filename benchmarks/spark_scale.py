@@ -206,7 +206,7 @@ def table_of(found: Mapping[Case, Mapping[str, Row]], rows: int) -> Table:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets are missed."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--rows", type=int, default=ROWS, help=f"lines (default {ROWS:,})")

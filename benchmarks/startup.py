@@ -61,7 +61,7 @@ def start_kafka(jars: Path) -> tuple[float, float]:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+    """Run the benchmark. Return 0 when it has run, even if targets are missed.
 
     Return 2 if it cannot run on this machine.
     """

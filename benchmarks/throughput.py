@@ -418,7 +418,7 @@ def our_memory(cluster: Cluster) -> float:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+    """Run the benchmark. Return 0 when it has run, even if targets are missed.
 
     Return 2 if it cannot run on this machine.
     """
@@ -451,7 +451,7 @@ def main(argv: list[str]) -> int:
         "--only",
         choices=["mb", "requests", "latency"],
         action="append",
-        help="only this of the three measurements",
+        help="only this one of the three measurements",
     )
     args = parser.parse_args(argv)
     cells = (

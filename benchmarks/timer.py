@@ -222,7 +222,7 @@ def count_steps(make: Callable[[Clock], Contestant], count: int, samples: int = 
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets are missed."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE", help="write figures and targets there")
     parser.add_argument(
@@ -301,7 +301,7 @@ def main(argv: list[str]) -> int:
 def show_time(console: Console, report: Report, timed: dict[int, dict[str, list[Timed]]]) -> None:
     table = Table(
         "timer",
-        title="insert + cancel, CPU ns a task (and against the wheel)",
+        title="insert + cancel, CPU ns a task (and compared with the wheel)",
         title_justify="left",
     )
     for count in timed:
@@ -332,7 +332,7 @@ def show_steady(console: Console, report: Report, steady: dict[str, Steady], sec
         f" {seconds} s"
     )
     table = Table("timer", title=title, title_justify="left")
-    for heading in ("entries held", "bytes held", "against the wheel", "CPU ns a request"):
+    for heading in ("entries held", "bytes held", "compared with the wheel", "CPU ns a request"):
         table.add_column(heading, justify="right")
     for name, figures in steady.items():
         report.figure(f"steady state, {name}: entries held", figures.entries)
@@ -353,7 +353,8 @@ def show_steps(
 ) -> None:
     table = Table(
         "timer",
-        title="counted steps: bytecodes for a task that comes in before N others and goes again",
+        title="counted steps: bytecodes for a task that is inserted before N others and then"
+        " removed",
         title_justify="left",
     )
     for count in counts:

@@ -271,7 +271,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--case", action="append", choices=list(BOUNDS), help="only this case; may be repeated"
     )
-    parser.add_argument("--json", metavar="FILE", help="write the figures here too")
+    parser.add_argument("--json", metavar="FILE", help="also write the figures to this file")
     arguments = parser.parse_args(argv)
     root = checkout()
     if root is None or not Path("/proc/self/schedstat").exists():
@@ -311,7 +311,7 @@ def _measure(report: Report, base: Running, case: Running, count: int) -> None:
         ratios = pairs_of(base, case, count)
     more = bootstrap(ratios)
     print(f"{name}: {more}", flush=True)
-    report.figure(f"{name}: CPU a request, more than the base", str(more))
+    report.figure(f"{name}: CPU a request, added to the base", str(more))
     report.figure(f"{name}: every pair", [round(ratio, 4) for ratio in ratios])
     report.target(f"{name}: CPU a request, upper end", more.high, "<=", BOUNDS[name])
 

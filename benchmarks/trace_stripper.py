@@ -1,6 +1,6 @@
 """Copy this checkout without its tracing. The copy is the base of `bench trace-cost`.
 
-Code emits an event by `if self._trace: self._trace(Event(...))`. The script rewrites the syntax
+Code emits an event with `if self._trace: self._trace(Event(...))`. The script rewrites the syntax
 tree of each module as if there were no tracer. Conditions that test for a tracer are replaced by
 their result. Calls of a tracer are removed together with the events that they make. Blocks
 `with trace.because(...)` become plain blocks. Code that only passes a tracer to other code is kept.

@@ -29,7 +29,7 @@ DIFFERENT = 0.99
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets are missed."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--lines", type=int, default=LINES, metavar="N")
@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
     report.figure("MB/s, one core", size / seconds / 1e6)
     report.figure("different lines, %", 100 * different)
     peer = min(_peer(PEER_LINES) for _ in range(max(1, args.repeats))) / PEER_LINES
-    report.figure("lines/s, text alone, by Python's own formatting", 1 / peer)
+    report.figure("lines/s, text alone, with Python's own formatting", 1 / peer)
     report.figure("times as fast as Python's own formatting", args.lines / seconds * peer)
     report.target("different lines/s", args.lines * different / seconds, ">=", LINES_A_SECOND)
     report.target("share of different lines", different, ">=", DIFFERENT)

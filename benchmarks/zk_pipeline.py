@@ -250,12 +250,12 @@ def median_of(costs: Sequence[Cost]) -> Cost:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+    """Run the benchmark. Return 0 when it has run, even if targets are missed.
 
     Return 1 if a round failed, and 2 if it cannot run on this machine.
     """
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
-    parser.add_argument("--json", metavar="FILE", help="written anew after every round")
+    parser.add_argument("--json", metavar="FILE", help="written again after every round")
     add_repeats(parser, 5)
     parser.add_argument("--partitions", type=int, default=PARTITIONS)
     args = parser.parse_args(argv)

@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -57,6 +58,10 @@ class Presenter(Protocol):
 
     def screen_names(self) -> list[str]: ...
 
+    def simulated_scene(
+        self, name: str, scenario: Path, *, hurry: bool, reach_us: int | None = None
+    ) -> contextlib.AbstractContextManager["PresenterScene"]: ...
+
     def write_cast(
         self, script: "Script", script_file: Path, scene: "PresenterScene", file: Path
     ) -> "Cast": ...
@@ -77,7 +82,7 @@ class Presenter(Protocol):
 
 
 def presenter() -> Presenter:
-    """Import and return the presenter. In an installed kafka-edu, its package has another name."""
+    """Import the presenter. Its package has a different name in an installed kafka-edu."""
     package = read_group(COMMANDS)["present"].module.rpartition(".")[0]
     module: Presenter = importlib.import_module(f"{package}.run")
     return module
@@ -85,15 +90,21 @@ def presenter() -> Presenter:
 
 @click.command()
 @click.argument("number", required=False)
-@click.option("--part", metavar="NAME", help="A part of it that has a cluster of its own.")
+@click.option("--part", metavar="NAME", help="A part of the chapter that has its own cluster.")
 @click.option("--read", is_flag=True, help="Show the chapter's page.")
-@click.option("--plain", is_flag=True, help="Without the dashboard: text only.")
-@click.option("--from-start", is_flag=True, help="Do not go on where you stopped.")
-@click.option("--replay", is_flag=True, help="On the chapter's recording: needs no cluster.")
+@click.option("--plain", is_flag=True, help="Print only text, without the dashboard.")
+@click.option("--from-start", is_flag=True, help="Begin at the first step, not where you stopped.")
+@click.option("--replay", is_flag=True, help="Use the chapter's recording, without a cluster.")
+@click.option(
+    "--sim",
+    is_flag=True,
+    help="On a simulated cluster, in virtual time: starts at once, needs no port.",
+)
 @click.option(
     "--fast",
     is_flag=True,
-    help="Without keys, on a cluster of its own. Then the values in the page are checked.",
+    help="Run without keys, on a cluster of the chapter's own. At the end the values in the page"
+    " are checked.",
 )
 @click.option(
     "--record", is_flag=True, help="Make the chapter's recording again, and check the page."
@@ -101,16 +112,18 @@ def presenter() -> Presenter:
 @click.option(
     "--cast",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the recording as an asciicast there: the dashboard's frames, for asciinema.",
+    help="Write the recording to this file as an asciicast: the dashboard's frames, for asciinema.",
 )
-@click.option("--job", metavar="NAME", help="Run one job of the chapter on its cluster, by hand.")
+@click.option(
+    "--job", metavar="NAME", help="Run only one job of the chapter, on the chapter's cluster."
+)
 @click.option("--jobs", is_flag=True, hidden=True)
 @click.option("--cluster", metavar="NAME", help="With --job: the cluster (default: the chapter's).")
 @click.option(
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the values of the page and of the run there.",
+    help="Write the values of the page and of the run to this file.",
 )
 def chapter(
     number: str | None,
@@ -119,6 +132,7 @@ def chapter(
     plain: bool,
     from_start: bool,
     replay: bool,
+    sim: bool,
     fast: bool,
     record: bool,
     cast: Path | None,
@@ -151,14 +165,19 @@ def chapter(
             _run_jobs(chosen, job, cluster or f"chapter-{chosen.number}")
         return
     if cluster is not None:
-        raise click.UsageError("--cluster belongs to --job; a chapter has a cluster of its own")
+        raise click.UsageError("--cluster needs --job; a chapter has its own cluster")
     if record and replay:
         raise click.UsageError("--record runs a cluster; leave out --replay")
     if not (plain or fast or record or sys.stdout.isatty()):
         raise click.ClickException("the dashboard needs a terminal; --plain does without one")
-    if not replay:
+    if sim and (replay or record):
+        raise click.UsageError("--sim simulates a cluster; leave out --replay and --record")
+    if not (replay or sim):
         _require_packages(chosen)
     with errors_as_messages(chosen):
+        if sim:
+            _run_simulated(chosen, plain, fast, from_start, json_file)
+            return
         _run(chosen, plain, from_start, replay, fast, record, json_file)
 
 
@@ -188,7 +207,7 @@ def _write_cast(chosen: Chapter, file: Path) -> None:
     except OSError as error:
         raise click.ClickException(f"cannot write {file}: {error.strerror}") from error
     click.echo(
-        f"{file}: {made.seconds:.0f} s, {made.frames} frames, {made.bytes:,} bytes; play it by:"
+        f"{file}: {made.seconds:.0f} s, {made.frames} frames, {made.bytes:,} bytes; play it with:"
         f" asciinema play {file}"
     )
 
@@ -202,7 +221,7 @@ def _require_packages(chosen: Chapter) -> None:
     except PackageGroupError as error:
         recorded = command_line(f"{chosen.command} --replay")
         raise click.ClickException(
-            f"{error} Or see the chapter's recording, which needs nothing: {recorded}"
+            f"{error} Or see the chapter's recording, which needs no cluster: {recorded}"
         ) from error
 
 
@@ -281,6 +300,50 @@ def _run(
         remember_chapter(chosen.number, finished=True)
         _store_of_missed(chosen).save(outcome.missed)
         click.echo(f"That was chapter {chosen.number}. What comes next: {command_line('learn')}")
+
+
+def _run_simulated(
+    chosen: Chapter, plain: bool, fast: bool, from_start: bool, json_file: Path | None
+) -> None:
+    """Present on a simulated cluster, which ends with the presentation. If the learner leaves, the
+    next start executes its run again, up to the start of the step.
+    """
+    from .left_cluster import LeftCluster, left_file
+    from .simulated import NotSimulatedError, scenario_text, simulated
+
+    stage = presenter()
+    script = chosen.script(stage.screen_names())
+    try:
+        text = scenario_text(chosen.id, script)
+    except NotSimulatedError as error:
+        raise click.ClickException(
+            f"chapter {chosen.id} cannot run on a simulated cluster: {error}"
+        ) from error
+    here = simulated(chosen.id, script, command_line(f"{chosen.command} --replay"))
+    left = None if fast or from_start else LeftCluster.load(chosen.id, script.digest)
+    if left is None and not from_start and left_file(chosen.id).exists():
+        click.echo("the script or the code has changed since you left, so the chapter begins again")
+    text, reach_us = (text, None) if left is None else left
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-sim-") as folder:
+        file = Path(folder) / f"chapter-{chosen.id}.sim"
+        file.write_text(text, encoding="utf-8")
+        with stage.simulated_scene(
+            f"chapter-{chosen.id}", file, hurry=fast, reach_us=reach_us
+        ) as scene:
+            LeftCluster.forget(chosen.id)  # the learner's place changes from now on
+            outcome = stage.run_presentation(
+                here.script, chosen.script_file, scene, plain=plain, fast=fast
+            )
+            if not (fast or outcome.finished) and outcome.left_us:
+                LeftCluster.of(scene, text, outcome.left_us).save(chosen.id, script.digest)
+    for step in here.left_out:
+        click.echo(f"left out: step {step.number}, {step.title}: it needs {step.why}")
+    if fast:
+        values = page_values(chosen.text())
+        held = [value for value in values if not {value.name, value.less} & here.missing]
+        if len(held) < len(values):
+            click.echo(f"{len(values) - len(held)} values of the page belong to these steps")
+        show_values(chosen, compare(held, outcome.names), outcome.names, json_file)
 
 
 def _store_of_missed(one: Chapter) -> "MissedBefore":

@@ -59,7 +59,7 @@ def run_jobs(chosen: Chapter, cluster: str) -> None:
 def _read_names(names: "queue.SimpleQueue[str]", ended: threading.Event) -> None:
     """Put the job names from standard input into the queue, and an empty name at the end.
 
-    The present job ends at the empty name. A job that waits for a cluster that is gone would
+    The current job ends at the empty name. A job that waits for a cluster that is gone would
     never end: after END_S seconds the process ends, and the JVM with it.
     """
     for line in sys.stdin:

@@ -26,7 +26,7 @@ WORK = "lab"
 
 
 def lab_module(name: str) -> object:
-    """Import a module of the labs. In an installed kafka-edu, their package has another name."""
+    """Import a module of the labs. Their package is named differently in an installed kafka-edu."""
     package = read_group(COMMANDS)["lab"].module.rpartition(".")[0]
     return importlib.import_module(f"{package}.{name}")
 
@@ -100,13 +100,13 @@ def next_step(steps: Sequence[Step]) -> Step | None:
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder of your work (default: lab).",
 )
-@click.option("--go/--no-go", default=True, help="Whether to offer the key that goes there.")
+@click.option("--go/--no-go", default=True, help="Whether to offer a key that opens it.")
 @click.option(
     "--prove",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Run the whole course by fast runs and the reference solutions; an hour or two. FILE keeps"
-    " what is proved: the same command goes on from there.",
+    help="Run the whole course with fast runs and the reference solutions, in one or two hours."
+    " FILE stores the results: the same command continues there.",
 )
 def learn(directory: Path | None, go: bool, prove: Path | None) -> None:
     """Show your way through the course. One key starts the next step."""
@@ -117,7 +117,7 @@ def learn(directory: Path | None, go: bool, prove: Path | None) -> None:
     coming = next_step(steps)
     show(console, steps, coming)
     if coming is None:
-        console.print("You have done everything that there is. More chapters are being written.")
+        console.print("You have done all steps that exist. More chapters are being written.")
         console.print(
             f"[bold]Last:[/] your own broker under faults: {command_line('lab capstone')}",
             highlight=False,
@@ -171,7 +171,7 @@ def show(console: Console, steps: Sequence[Step], coming: Step | None) -> None:
     console.print(f"[bold]Next:[/] {coming.title}. {coming.why}".rstrip(), highlight=False)
     console.print(f"      {command_line(coming.command)}", highlight=False)
     fresh = command_line("cluster fresh")
-    console.print(f"[dim]Something is broken? {fresh} makes a good cluster.[/]", highlight=False)
+    console.print(f"[dim]Something is broken? {fresh} makes a new cluster.[/]", highlight=False)
 
 
 def take(step: Step) -> None:

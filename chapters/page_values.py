@@ -91,7 +91,7 @@ def _compare(value: PageValue, names: Mapping[str, str]) -> Held:
         measured = float(seen) - (float(names[value.less]) if value.less else 0.0)
         printed = float(value.printed) * _UNITS[value.unit]
     except ValueError:
-        return Held(value, seen, f"'{value.printed}' and '{seen}' are to be numbers")
+        return Held(value, seen, f"'{value.printed}' and '{seen}' must be numbers")
     low, high = value.bounds
     for who, number in (("page", printed), ("run", measured)):
         if not low <= number <= high:

@@ -45,31 +45,32 @@ class ListenAddress(click.ParamType[tuple[str, int]]):
         except ValueError:
             self.fail(f"{value} is not ADDRESS[:PORT], as 192.168.0.5 or 0.0.0.0:8765", param, ctx)
         if not (port.isascii() and port.isdigit() and int(port) <= 65_535):
-            self.fail(f"{port} is no port: 0 to 65535", param, ctx)
+            self.fail(f"{port} is not a port: a port is 0 to 65535", param, ctx)
         return host, int(port)
 
 
 @click.command()
 @click.argument("number", metavar="[CHAPTER]", required=False)
-@click.option("--replay", is_flag=True, help="On the chapter's recording: needs no cluster.")
-@click.option("--plain", is_flag=True, help="Without the dashboard: text only.")
+@click.option("--replay", is_flag=True, help="Use the chapter's recording, without a cluster.")
+@click.option("--plain", is_flag=True, help="Print only text, without the dashboard.")
 @click.option(
     "--listen",
     type=ListenAddress(),
     default=f"127.0.0.1:{PORT}",
     show_default=True,
-    help="Where the page is served. For a class: this machine's address in its network.",
+    help="The address of the page. For a class: this machine's address in its network.",
 )
 @click.option(
     "--teams",
     metavar="NAME,NAME,…",
-    help="Without any network: you type the answers, a letter for the team and a digit.",
+    help="Play without a network: you type the answers, a letter for the team and a digit.",
 )
 @click.option(
     "--csv",
     "csv_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write names, points and answers there at the end. Otherwise nothing is kept.",
+    help="Write names, points and answers to this file at the end. Without this option nothing is"
+    " stored.",
 )
 def quiz(
     number: str | None,
@@ -98,7 +99,7 @@ def quiz(
             _play(chosen, host, replay, plain or teams is not None)
     except OSError as error:
         raise click.ClickException(
-            f"cannot listen on {listen[0]}:{listen[1]}: {cause_of(error)}; choose another one by"
+            f"cannot listen on {listen[0]}:{listen[1]}: {cause_of(error)}; choose another one with"
             " --listen ADDRESS:PORT"
         ) from error
     if csv_file is not None:
@@ -110,7 +111,7 @@ def quiz(
 def _may_write(file: Path) -> None:
     """Raise click's exception if the file cannot be written.
 
-    So the user sees the error before the quiz.
+    This is checked before the quiz, so that the user does not lose its results.
     """
     try:
         file.touch()

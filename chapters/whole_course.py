@@ -54,7 +54,7 @@ def read_proofs(file: Path) -> list[Proof]:
         return []
     document = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(document, dict) or document.get("name") != NAME:
-        raise ValueError(f"{file} has something else than a run of the course: name another file")
+        raise ValueError(f"{file} is not the record of a run of the course: name another file")
     figures = document["figures"]
     return [
         Proof(target["name"], float(figures.get(target["name"], 0.0)), bool(target["holds"]))

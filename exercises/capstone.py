@@ -115,11 +115,11 @@ class Played(NamedTuple):
 class Watch:
     """Collects the events of the supervisor and of all brokers, in one thread for each process.
 
-    It collects a broker's events also after the broker was restarted.
+    It continues to collect a broker's events after the broker was restarted.
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        self._folder = cluster.folder  # the cluster itself is asked by one thread alone
+        self._folder = cluster.folder  # only one thread sends requests to the cluster
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self._clients: dict[int, TraceClient] = {}
@@ -253,7 +253,7 @@ def _moment(
 ) -> list[Step]:
     """Run a part's moment on a topic of its own. Return its steps.
 
-    An error ends the moment and becomes a failed step. The capstone run goes on.
+    An error ends the moment and becomes a failed step. The capstone run continues.
     """
     steps: list[Step] = []
     with ExitStack() as stack:
@@ -297,7 +297,7 @@ def heal(cluster: Cluster, patience_s: float = PATIENCE_S) -> None:
     with zookeeper_of(cluster) as zookeeper:
         while not _whole(zookeeper):
             if time.monotonic() > end:
-                return  # what is not whole shows in the end
+                return  # a fault that is still there is found at the end
             time.sleep(_LOOK_EVERY_S * 2)
 
 

@@ -35,36 +35,47 @@ PICTURE: Final = "certificate.png"
     type=click.FloatRange(0),
     default=SECONDS,
     show_default=True,
-    help="How long brokers are killed, paused and stopped; 0: only until each part had its moment.",
+    help="How many seconds brokers are killed, paused and stopped; 0: only until each part had its"
+    " moment.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="The order of what happens.")
-@click.option("--solutions", is_flag=True, help="Take the reference solutions, not your files.")
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    help="The seed: it decides the order of the acts.",
+)
+@click.option("--solutions", is_flag=True, help="Use the reference solutions, not your files.")
 @click.option(
     "--without",
     multiple=True,
     metavar="EXERCISE",
-    help="Let our part serve in place of yours; may be given several times.",
+    help="Use the course's part instead of yours; may be repeated.",
 )
-@click.option("--alone", is_flag=True, help="Do not run the same with our own parts, to compare.")
+@click.option(
+    "--alone",
+    is_flag=True,
+    help="Leave out the second run, with the course's own parts, for comparison.",
+)
 @click.option("--name", default="", help="Your name, for the certificate.")
 @click.option(
     "--wrong",
     is_flag=True,
-    help="Prove the capstone: one wrong part at a time, each has to fail in its own moment.",
+    help="Prove the capstone: try one wrong part at a time. Each has to fail in its own moment.",
 )
 @click.option(
     "--to",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path(),
-    help=f"Where {PAGE} and {PICTURE} are written.",
+    help=f"The folder for {PAGE} and {PICTURE}.",
 )
 @click.option(
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write figures and targets there too.",
+    help="Also write figures and targets to this file.",
 )
 def capstone(
     directory: Path | None,
@@ -166,7 +177,7 @@ def _run(
 
 
 def _show_moments(console: Console, played: "Played") -> None:
-    table = Table("part", "what came of its moment", "")
+    table = Table("part", "the result of its moment", "")
     for name, steps in played.steps.items():
         failed = [step for step in steps if not step.passed]
         verdict = "[red]no[/]" if failed else "[green]yes[/]"

@@ -72,7 +72,7 @@ WRONG: Final[Mapping[str, Wrong]] = {
     ),
     "the controller's election": Wrong(
         "05-1",
-        "it goes on although another id stands there",
+        "it continues although /controller has another id",
         "/controller is overwritten: its holder resigns",
         "its holder did not resign",
         name="clings_to_the_office",
@@ -87,7 +87,7 @@ WRONG: Final[Mapping[str, Wrong]] = {
     "the strategies": Wrong(
         "07-1",
         "the dead stay in the ISR",
-        "each leader is the one whom the sets of that moment ask for",
+        "each leader is the one that the sets of that moment require",
         "it is",
         name="dead_in_isr",
     ),

@@ -118,7 +118,7 @@ def progress(directory: Path | None) -> None:
 @click.argument("exercise", type=ExerciseId())
 @DIRECTORY
 def reset(exercise: Exercise, directory: Path | None) -> None:
-    """Begin EXERCISE again from its starter. Your file is kept under another name."""
+    """Begin EXERCISE again from its starter. Your file is kept under a different name."""
     work = Workplace(exercise, directory)
     ended = exercise.trouble and end_trouble(exercise)
     copy = work.reset()
@@ -126,14 +126,18 @@ def reset(exercise: Exercise, directory: Path | None) -> None:
     click.echo(f"{work.file} is the starter again.{kept}")
     if exercise.trouble:
         again = command_line(f"lab start {exercise.id}")
-        click.echo(f"{'Its cluster is ended. ' if ended else ''}{again} makes other trouble.")
+        click.echo(f"{'Its cluster is ended. ' if ended else ''}{again} makes new trouble.")
 
 
 @lab.command()
 @click.argument("exercise", type=ExerciseId())
 @DIRECTORY
-@click.option("--give-up", is_flag=True, help="Show it before you have passed, and record that.")
-@click.option("--yes", is_flag=True, help="Do not ask again.")
+@click.option(
+    "--give-up",
+    is_flag=True,
+    help="Show the solution before you have passed. Your progress records this.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask for a confirmation.")
 def solution(exercise: Exercise, directory: Path | None, give_up: bool, yes: bool) -> None:
     """Show the solution of EXERCISE, after you have passed it or given up."""
     work, record = Workplace(exercise, directory), Workplace(exercise, directory).record
@@ -144,8 +148,10 @@ def solution(exercise: Exercise, directory: Path | None, give_up: bool, yes: boo
             left = len(exercise.hints()) - record.hints
             hints = f", there are {left} more hints" if left > 0 else ""
             raise click.ClickException(
-                f"the solution is for those who have passed {exercise.id}{hints}. To see it now,"
-                f" and have that recorded: {command_line(f'lab solution {exercise.id} --give-up')}"
+                f"the solution is only for students who have passed {exercise.id}{hints}. To see"
+                " it now,"
+                " which your progress records:"
+                f" {command_line(f'lab solution {exercise.id} --give-up')}"
             )
         if not yes:
             click.confirm(
@@ -203,9 +209,11 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
 @click.option(
     "--live/--no-live",
     default=True,
-    help="Whether to go on to the live cluster when the public tests pass.",
+    help="Whether to continue with the live cluster when the public tests pass.",
 )
-@click.option("--seed", type=int, help="Choose the same random numbers as a check before.")
+@click.option(
+    "--seed", type=int, help="The seed of an earlier check: use the same random numbers again."
+)
 @click.option("--only", metavar="TEST", default="", help="Run only this public test.")
 @click.option("--all", "all_of_them", is_flag=True, help="Check every exercise, not one.")
 @click.option("--solutions", is_flag=True, help="Check the reference solutions: all must pass.")
@@ -216,7 +224,7 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write what came of it there.",
+    help="Write the result there.",
 )
 def check(
     exercise: Exercise | None,
@@ -241,7 +249,7 @@ def check(
         if file is not None or only:
             raise click.UsageError(
                 "--solutions and --wrong check the course's own files, by all their tests: leave"
-                " FILE and --only away"
+                " out FILE and --only"
             )
         proofs = prove(exercise, seed, live, solutions, wrong)
         if json_file is not None:
@@ -276,14 +284,14 @@ def check(
     if exercise.kind == PREDICT and verdict.answered_wrongly and work.record.seed:
         for made in work.make_material():
             console.print(
-                f"\nThese numbers are used up, because you have seen the answers. {made} has new"
-                " ones.",
+                f"\nThese numbers cannot be used again, because you have seen the answers. {made}"
+                " makes new ones.",
                 highlight=False,
             )
-    show_verdict(console, verdict, live)
+    show_verdict(console, verdict, exercise.live_cluster, live)
     if verdict.passed and file is None and exercise.id in SEAMS:
         console.print(
-            f"It serves in your own broker from now on: {command_line('lab my-broker')}",
+            f"It is part of your own broker from now on: {command_line('lab my-broker')}",
             highlight=False,
         )
     if exercise.trouble and verdict.passed:
@@ -315,7 +323,7 @@ def prove(
 @lab.command("mutate")
 @click.argument("exercise", type=ExerciseId(), required=False)
 @click.option("--all", "all_of_them", is_flag=True, help="Try every exercise, not one.")
-@click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
+@click.option("--resume", is_flag=True, help="Continue a run that was stopped.")
 def mutate_solutions(exercise: Exercise | None, all_of_them: bool, resume: bool) -> None:
     """Change the reference solution of EXERCISE in one place at a time: the tests must notice it.
 
@@ -357,7 +365,7 @@ def run_mutants(exercises: list[Exercise], resume: bool) -> bool:
                 )
         except KeyboardInterrupt:
             raise click.ClickException(
-                f"stopped in {exercise.id}. The same command with --resume goes on."
+                f"stopped in {exercise.id}. The same command with --resume continues."
             ) from None
         except (CheckError, WrongAnswerError) as error:
             raise click.ClickException(str(error)) from error
@@ -417,7 +425,7 @@ def show_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, .
     """Run the live part, and show each step as soon as its result is known."""
     from kafka_edu.supervisor.cluster import ClusterError
 
-    console.print("\n[bold]live cluster[/]")
+    console.print(f"\n[bold]{exercise.live_cluster}[/]")
     steps: list[Step] = []
     try:
         with console.status("starting") as status:
@@ -426,7 +434,8 @@ def show_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, .
                 show_steps(console, [step])
     except ClusterError as error:
         raise click.ClickException(
-            f"the live cluster failed, which says nothing about your code: {error}; {TRY_LATER}"
+            f"the {exercise.live_cluster} failed, which says nothing about your code: {error};"
+            f" {TRY_LATER}"
         ) from error
     except NotJudgedError as error:
         raise click.ClickException(str(error)) from error
@@ -439,7 +448,7 @@ def begin_trouble(console: Console, exercise: Exercise, work: Workplace) -> None
 
     trouble = trouble_of(exercise)
     if work.record.seed and (work.folder / "before.json").exists() and trouble.is_running():
-        console.print("Its cluster is up, and still in the trouble that you left it in.")
+        console.print("Its cluster is up, and still has the trouble that was there when you left.")
         return
     try:
         with console.status("starting") as status:

@@ -34,7 +34,7 @@ if "KAFKA_EDU_LEARNER_RESULTS" not in os.environ:
         work = Workplace(exercise)
         if exercise.kind == "predict":
             check = command_line(f"lab check {exercise.id}")
-            pytest.skip(f"its numbers are good for one try, which `{check}` counts")
+            pytest.skip(f"its numbers can be used for one try, which `{check}` counts")
         if not work.started:
             pytest.skip(f"begin with `{command_line(f'lab start {exercise.id}')}`")
         return work

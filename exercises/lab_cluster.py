@@ -42,6 +42,8 @@ OTHERS_LIMIT_S: Final = 300.0
 OFFICE_TRIES: Final = 60
 CAPTURE: Final = "edu.capture.clients"
 """The broker setting that `kafka-edu wire capture` sets. It is not compared."""
+TOPIC_PARENTS: Final = ("/brokers/topics", "/config/topics", "/admin/delete_topics")
+"""The znodes below which a topic has a znode until it is deleted."""
 BEFORE: Final = "before.json"
 """The file in the learner's folder with the state of the cluster before the trouble."""
 MOVE_ORDER: Final = "/admin/reassign_partitions"
@@ -80,7 +82,7 @@ class LabCluster:
                 f" `{command_line(f'lab reset {self.exercise}')}` ends it"
             )
         if folder.path.exists():
-            shutil.rmtree(folder.path)  # stopped by hand: the trouble is made again
+            shutil.rmtree(folder.path)  # the user has stopped it: the trouble is made again
         return start_cluster(self.name, wish, home)
 
     @contextmanager
@@ -138,16 +140,19 @@ class LabCluster:
     def create_again(
         self, cluster: Cluster, replicas: Sequence[int], settings: Mapping[str, str]
     ) -> None:
-        """Delete the topic, wait until it is gone, and create it again. Raises ClusterError."""
-        before = self.in_zookeeper(cluster).created
+        """Delete the topic, wait until all its znodes are gone, and create it again. Raises
+        ClusterError.
+
+        The controller removes the znodes of the partitions first, and its order last.
+        """
         try:
             with Admin({"bootstrap.servers": cluster.bootstrap_servers}) as admin:
                 admin.delete_topics([self.topic]).all()
         except KafkaException as error:
             raise ClusterError(f"topic '{self.topic}' cannot be deleted: {error}") from error
-        end_s = time.monotonic() + READ_LIMIT_S
-        while self.in_zookeeper(cluster).created == before and time.monotonic() < end_s:
-            time.sleep(0.1)
+        with zookeeper_of(cluster) as zookeeper:
+            paths = [f"{parent}/{self.topic}" for parent in TOPIC_PARENTS]
+            wait_until(lambda: not any(map(zookeeper.exists, paths)), "the end of a topic")
         self.create_topic(cluster, replicas, settings)
 
     def wait_for_move(self, cluster: Cluster) -> None:
@@ -257,7 +262,7 @@ class LabCluster:
                     *[(f"broker {number}", f"brokers/{number}") for number in cluster.broker_ids],
                 )
                 for key, value in sorted(config(f"/config/{path}").items())
-                if key != CAPTURE  # who looks at the wire changes nothing
+                if key != CAPTURE  # reading the wire changes nothing
             ]
             topic = json.loads(data)
             return TopicFacts(

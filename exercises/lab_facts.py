@@ -47,7 +47,7 @@ def same_topic(topic: str, before: TopicFacts, now: TopicFacts) -> Step:
     """Check that the topic was not created again, and that its replicas are in the same order."""
     same = (before.created, before.replicas) == (now.created, now.replicas)
     return Step(
-        f"the topic {topic} is the one of before, with its replicas",
+        f"the topic {topic} is the same as before, with its replicas",
         same,
         "" if same else "it was made again, or its replicas have another order",
     )
@@ -55,7 +55,7 @@ def same_topic(topic: str, before: TopicFacts, now: TopicFacts) -> Step:
 
 def not_made_again(topic: str, lost: str, before: TopicFacts, now: TopicFacts) -> Step:
     """Check that the topic was not created again. `lost` says what a new topic would not have."""
-    says = f"the topic {topic} is the one of before"
+    says = f"the topic {topic} is the same as before"
     if not now.created:
         return Step(says, False, f"there is no topic {topic}")
     same = now.created == before.created
@@ -98,8 +98,8 @@ def links_as(expected: str, links: Collection[str]) -> Step:
         return Step(
             says,
             False,
-            f"the link {expected} is gone. It is that of the other building: an operator who heals"
-            " what is not ill has changed something that others rely on",
+            f"the link {expected} is gone. It leads to the other building and was not at fault:"
+            " others rely on its settings",
         )
     return Step(says, True, f"only {expected} is left, as the ticket says")
 

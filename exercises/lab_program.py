@@ -119,6 +119,9 @@ def write_notes(file: Path, notes: Mapping[str, Any]) -> None:
 def while_cluster_is_up(folder: Path, supervisor: int) -> Callable[[], bool]:
     """Return a function that is true until the cluster's supervisor has ended, or OPEN_S has
     passed.
+
+    When it is false, a program ends by `os._exit`, and closes none of its clients: a producer that
+    closes waits for brokers, which may be gone.
     """
     ends = time.monotonic() + OPEN_S
 

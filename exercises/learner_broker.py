@@ -154,7 +154,7 @@ class LearnerBroker:
         """Request the election of broker 2, the preferred leader, again and again until it leads.
 
         The request is refused while broker 2 is not in sync. Return whether broker 2 leads in the
-        end. The listener must be one of the broker's present process (`listen_again`).
+        end. The listener must be one of the broker's current process (`listen_again`).
         """
 
         def leads() -> bool:

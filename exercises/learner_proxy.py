@@ -46,7 +46,7 @@ _LOOK_EVERY_S: Final = 0.05
 
 
 class LearnerProxy:
-    """A proxy that runs the learner's code, and the cluster behind it."""
+    """A proxy that runs the learner's code, and the cluster after it."""
 
     def __init__(
         self, cluster: Cluster, proxy: RunningProxy, address: str, patience_s: float

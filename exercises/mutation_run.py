@@ -5,17 +5,23 @@ Each result is stored at once in the state folder, so a stopped run can go on la
 
 import json
 import os
+import queue
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from kafka_edu.common.user_files import state_folder
+from kafka_edu.spark.driver_client import FOLDER, Drivers
 
 from .mutants import Mutant, mutants
 from .mutation_table import GIVEN, SEED, Row, Survivor, hash_of_solution, hash_of_tests
 from .runner.check import check_public
 from .runner.manifest import Exercise
 from .runner.public_tests import LIMITS, CheckError, Limits, references_limits
+from .runner.spark_learner import SPARK
 from .wrong_answers import WrongAnswer, wrong_answers
 
 SURVIVED: Final = ""
@@ -66,13 +72,24 @@ def _key(mutant: Mutant) -> str:
     return f"{mutant.line} {mutant.change}"
 
 
-def try_mutant(exercise: Exercise, mutant: Mutant, folder: Path, limits: Limits = LIMITS) -> Result:
-    """Check one mutant as `lab check` does, up to the first failed test. Return the result."""
+def try_mutant(
+    exercise: Exercise,
+    mutant: Mutant,
+    folder: Path,
+    limits: Limits = LIMITS,
+    drivers: Drivers | None = None,
+) -> Result:
+    """Check one mutant as `lab check` does, up to the first failed test. Return the result.
+
+    A Spark job uses the warm JVM of `drivers`.
+    """
     file = folder / exercise.file
     file.write_text(mutant.source, encoding="utf-8")
-    verdict = check_public(exercise, file, SEED, stop_at_failure=True, limits=limits)
+    verdict = check_public(
+        exercise, file, SEED, stop_at_failure=True, drivers=drivers, limits=limits
+    )
     if verdict.objection:
-        return Result(f"it cannot be loaded: {verdict.objection.splitlines()[0]}")
+        return Result(verdict.objection.splitlines()[0])
     for outcome in verdict.public:
         if not outcome.passed:
             return Result(outcome.test)
@@ -103,6 +120,38 @@ def _by_hand(solution: str, wrong: WrongAnswer) -> Mutant:
     )
 
 
+@contextmanager
+def warm_jvms(
+    exercise: Exercise, jobs: int
+) -> Iterator[Callable[[], AbstractContextManager[Drivers | None]]]:
+    """Give a function that lends each of `jobs` mutants of a Spark job a warm JVM of its own. It
+    lends None to other exercises, which need no JVM.
+
+    With only one warm JVM, all mutants but one would start another JVM, which costs 10 s of
+    processor time each. The JVMs end with the `with` block, except the learner's one.
+    """
+    others = [state_folder() / f"{FOLDER}-{number}" for number in range(2, jobs + 1)]
+    drivers = [Drivers(), *map(Drivers, others)] if exercise.engine == SPARK else [None] * jobs
+    free: queue.SimpleQueue[Drivers | None] = queue.SimpleQueue()
+    for one in drivers:
+        free.put(one)
+
+    @contextmanager
+    def lent() -> Iterator[Drivers | None]:
+        one = free.get()
+        try:
+            yield one
+        finally:
+            free.put(one)
+
+    try:
+        yield lent
+    finally:
+        for one in drivers[1:]:
+            if one is not None:
+                one.end()
+
+
 def mutate(
     exercise: Exercise, memory: Memory, say: Callable[[int, int], None], jobs: int | None = None
 ) -> Row:
@@ -113,20 +162,23 @@ def mutate(
     is called with the number of finished mutants and the number of all. Raises CheckError and
     WrongAnswerError.
     """
-    everything = mutants_of(exercise)
+    everything, jobs = mutants_of(exercise), jobs or os.cpu_count() or 1
     reference = check_public(exercise, exercise.solution, SEED, limits=references_limits(exercise))
     if not reference.public_passed:
         raise CheckError(f"the reference solution of {exercise.id} does not pass its public tests")
     left = [mutant for mutant in everything if memory.result(mutant) is None]
     done = len(everything) - len(left)
     say(done, len(everything))
-    with tempfile.TemporaryDirectory(prefix="kafka-edu-mutants-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="kafka-edu-mutants-") as folder,
+        warm_jvms(exercise, jobs) as jvms,
+    ):
 
         def run(mutant: Mutant) -> Result:
-            with tempfile.TemporaryDirectory(dir=folder) as own:
-                return try_mutant(exercise, mutant, Path(own), reference.limits)
+            with tempfile.TemporaryDirectory(dir=folder) as own, jvms() as drivers:
+                return try_mutant(exercise, mutant, Path(own), reference.limits, drivers)
 
-        with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        with ThreadPoolExecutor(jobs) as pool:
             for mutant, result in zip(left, pool.map(run, left), strict=True):
                 memory.keep(mutant, result)
                 done += 1

@@ -174,7 +174,7 @@ def _hash(files: list[Path]) -> str:
 
 
 def _without_docstrings(source: str) -> str:
-    """Return a module's source with empty lines in place of its docstrings.
+    """Return a module's source with empty lines instead of its docstrings.
 
     Mutants do not change docstrings, so a new docstring does not need a new mutation run.
     """

@@ -23,12 +23,12 @@ from .runner.workplace import Workplace
 
 @click.command("my-broker")
 @DIRECTORY
-@click.option("--list", "only_list", is_flag=True, help="Only say which parts are yours.")
+@click.option("--list", "only_list", is_flag=True, help="Only list which parts are yours.")
 @click.option(
     "--without",
     multiple=True,
     metavar="EXERCISE",
-    help="Let our part serve in place of yours; may be given several times.",
+    help="Use the course's part instead of yours; may be repeated.",
 )
 @click.option(
     "--prove",
@@ -38,13 +38,13 @@ from .runner.workplace import Workplace
         " ours; two minutes, and nothing stays up."
     ),
 )
-@click.option("--solutions", is_flag=True, help="Take the reference solutions, not your files.")
+@click.option("--solutions", is_flag=True, help="Use the reference solutions, not your files.")
 @click.option(
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the list there too, or with --prove its figures.",
+    help="Also write the list to this file, or with --prove the figures.",
 )
 def my_broker(
     directory: Path | None,

@@ -94,7 +94,7 @@ def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
         memory = _learner_memory(cluster)
         say("a partition moves")
         _move(cluster)
-        say("a leader dies with records that nobody else got, and comes back")
+        say("a leader dies with records that no other broker got, and comes back")
         _part(cluster)
         say("an unmodified consumer names its rack")
         _read_in_rack(cluster)

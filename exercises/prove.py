@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_edu.common.busy_machine import NotJudgedError
+from kafka_edu.supervisor.cluster import ClusterError
 
 from .runner.check import Verdict, check_public
 from .runner.live import check_live
@@ -43,7 +44,7 @@ def prove_solutions(exercises: Iterable[Exercise], seed: int | None, live: bool)
         began = time.monotonic()
         try:
             verdict = _checked_solution(exercise, seed, live)
-        except (CheckError, NotJudgedError) as error:
+        except (CheckError, NotJudgedError, ClusterError) as error:
             seconds = time.monotonic() - began
             yield Proof(exercise, exercise.solution.name, False, str(error), seconds)
             continue
@@ -94,7 +95,7 @@ def prove_wrong(
                 if wrong.live and verdict.public_passed:
                     verdict = verdict._replace(live=operate(wrong.exercise, file))
                 good, seen = fails_as_stated(verdict, wrong)
-            except (CheckError, NotJudgedError) as error:
+            except (CheckError, NotJudgedError, ClusterError) as error:
                 good, seen = False, str(error)
             yield Proof(
                 wrong.exercise,
@@ -144,25 +145,29 @@ def fails_as_stated(verdict: Verdict, wrong: WrongAnswer) -> tuple[bool, str]:
 def show_proofs(console: Console, proofs: Iterable[Proof], expected: str) -> list[Proof]:
     """Show a table of the results, and return them.
 
-    Until the table is complete, a terminal shows how many files have been checked.
+    Until the table is complete, a terminal shows how many files have been checked. If a check is
+    stopped, the table has the results until then.
     """
     table = Table("exercise", "kind", "file", expected, "seen", "s")
     all_good, shown = True, []
-    with console.status("the first check is running") as status:
-        for proof in proofs:
-            shown.append(proof)
-            all_good &= proof.as_expected
-            table.add_row(
-                proof.exercise.id,
-                proof.exercise.kind,
-                proof.file,
-                "[green]yes[/]" if proof.as_expected else "[red]no[/]",
-                Text(proof.seen),
-                f"{proof.seconds:.1f}",
-            )
-            how = "as expected" if all_good else "[red]not all as expected[/]"
-            status.update(f"{table.row_count} checked, {how}; the last was of {proof.exercise.id}")
-    console.print(table)
+    try:
+        with console.status("the first check is running") as status:
+            for proof in proofs:
+                shown.append(proof)
+                all_good &= proof.as_expected
+                table.add_row(
+                    proof.exercise.id,
+                    proof.exercise.kind,
+                    proof.file,
+                    "[green]yes[/]" if proof.as_expected else "[red]no[/]",
+                    Text(proof.seen),
+                    f"{proof.seconds:.1f}",
+                )
+                how = "as expected" if all_good else "[red]not all as expected[/]"
+                done = f"{table.row_count} checked, {how}; the last was of {proof.exercise.id}"
+                status.update(done)
+    finally:
+        console.print(table)
     return shown
 
 

@@ -130,14 +130,16 @@ def show_steps(console: Console, steps: Iterable[Step]) -> None:
             console.print(Padding(seen, (0, 0, 0, 3), expand=False), highlight=False)
 
 
-def show_verdict(console: Console, verdict: Verdict, live: bool) -> None:
-    """Show the result of the whole check, and what the learner can do next."""
+def show_verdict(console: Console, verdict: Verdict, cluster: str, live: bool) -> None:
+    """Show the result of the whole check, and what the learner can do next. `cluster` is the kind
+    of cluster of the live part.
+    """
     if verdict.passed:
-        how = ": it has worked with a live cluster" if verdict.has_live else ""
+        how = f": it has worked with a {cluster}" if verdict.has_live else ""
         console.print(f"\n[bold green]{verdict.exercise} passed[/]{how}.", highlight=False)
     elif verdict.public_passed and not live:
         console.print(
-            "\nThe public tests pass. Without --no-live it goes on to the live cluster, and counts"
+            f"\nThe public tests pass. Without --no-live it goes on to the {cluster}, and counts"
             " only then."
         )
     elif not verdict.objection:

@@ -1,6 +1,6 @@
 """The command line: the script `kafka-edu` runs this file, and so does `python -m kafka_edu`.
 
-Ctrl-C ends the program with one line at any moment, also while Python is still importing. So the
+Ctrl-C ends the program with one line at any moment, even while Python is still importing. So the
 first statement of this file sets the handler of Ctrl-C, and only modules that are compiled into
 Python are imported before it. For the same reason the script starts Python without the module
 `site` (-S), and this file loads `site` later. About one millisecond remains before the handler is

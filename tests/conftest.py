@@ -1,6 +1,7 @@
 """Settings for all tests."""
 
 import gc
+import importlib.util
 import os
 import signal
 from typing import NoReturn
@@ -52,12 +53,23 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 hypothesis_profiles.load(os.environ)
 
 
+_FOR_DEVELOPERS = pytest.mark.skip(
+    reason="it checks the source of the project, for developers: ./kafka-edu setup dev"
+)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of the tests with the mark `rotated`, leave out those that this commit does not run. A test
-    that the command line names is run, and so are all tests of the long tier.
+    """Skip the tests with the mark `source` on a machine without the developers' packages. Of the
+    tests with the mark `rotated`, leave out those that this commit does not run.
+
+    A test that the command line names is run, and so are all tests of the long tier.
     """
     if any("::" in argument for argument in config.args):
         return
+    if importlib.util.find_spec("mypy") is None:  # the group dev is not there
+        for item in items:
+            if item.get_closest_marker("source"):
+                item.add_marker(_FOR_DEVELOPERS)
     left_out = [
         item for item in items if item.get_closest_marker("rotated") and not is_chosen(item.nodeid)
     ]

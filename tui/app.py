@@ -36,7 +36,9 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level
 
 from .ascii import AsciiFilter
+from .asking import Ask, by_socket, of_recording
 from .commands import DashboardCommands, PaletteCommand
+from .futures.compared_future import ComparedFuture
 from .in_chinese import ChineseFilter, names_like_terms
 from .load_process import LoadProcess
 from .model import Model
@@ -45,11 +47,12 @@ from .player import RING_KEYFRAMES_BYTES, RINGS_BYTES, Keyframes, Player, keyfra
 from .report import AppReport
 from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
-from .screens.dashboard_screen import DashboardScreen
+from .screens.dashboard_screen import DashboardScreen, Ticks
 from .screens.declaration import ScreenDeclaration
 from .screens.filter_screen import FilterScreen
 from .screens.glossary_screen import GlossaryScreen
 from .screens.registry import DECLARATIONS, SCREENS
+from .simulated_load import SimulatedLoad
 from .view_model.wire_view import WireView
 from .widgets.keys_footer import KeysFooter
 
@@ -82,7 +85,7 @@ KEY_TURNS: Final = 4
 TURNS_S: Final = 0.03
 """The longest time to wait for KEY_TURNS turns of the loop, in seconds.
 
-In a process that gets little processor time, a turn takes long. After this time the app goes on
+In a process that gets little processor time, a turn takes long. After this time the app continues
 with events, even if not all turns are over.
 """
 KEY_FIRST_S: Final = 0.6
@@ -106,7 +109,8 @@ LEFT_OUT_SHOWN_S: Final = 10.0
 LONGEST_TICK_US: Final = 1_000_000
 """The longest time, in µs, by which one tick moves a recording forward.
 
-So after ctrl+z or a sleep of the machine, a recording does not jump forward.
+The limit is needed after ctrl+z or a sleep of the machine. Without it, the recording would jump
+forward by the whole pause.
 """
 TAKING_US: Final = 50_000
 """For how many µs in a row the app takes events. Then it handles keys."""
@@ -122,6 +126,8 @@ apart.
 """
 SLICE: Final = 50
 """How many events are taken before the clock is read again. They cost some ms of processor time."""
+SHOWN_US: Final = 5_000_000
+"""A simulated run that goes back shows its last events before the wanted moment, of this time."""
 #: How many seconds a picture of a live cluster waits for the first events of the processes. A
 #: paused process sends none.
 LINK_TIMEOUT_S: Final = 4.0
@@ -217,11 +223,14 @@ class DashboardApp(App[None]):
         feed: Feed | None = None,
         warnings: Sequence[str] = (),
         report: AppReport | None = None,
+        player: Player | None = None,
+        ask: Ask | None = None,
     ) -> None:
         """Create the application. `wire` contains frames that were captured before.
 
         The `warnings` are shown at the start. `report` gets how late the view is, and how fast keys
-        are answered.
+        are answered. Without a `player`, the app has its own. `ask` has acts carried out. Without
+        it, the supervisor in the `folder` does.
         """
         super().__init__()
         self._first = screen
@@ -235,16 +244,26 @@ class DashboardApp(App[None]):
         """The words that a line of a list must contain to be shown."""
         self._light = light
         self.ascii_filter = AsciiFilter(enabled=ascii_only)
-        self.model = Model(name)
+        self.player = player or Player(Model(name), replay)
+        self.model = self.player.model
         if wire is not None:
             self.model.wire = wire
         self.replay = replay
-        self.player = Player(self.model, replay)
         self._folder = folder
+        self.ask_supervisor = ask or (by_socket(folder) if folder is not None else of_recording)
         self._level = Level.STATE
         self._simulation = feed if isinstance(feed, StageFeed) else None
+        """The events of a simulated run, or None for a real cluster."""
         self._said_of_stage = ""
-        self._load = LoadProcess(folder.name) if folder is not None and feed is None else None
+        self._stops_sent = frozenset[str]()
+        """The breakpoints that the simulated run knows."""
+        self._compared: ComparedFuture | None = None
+        """The stored future that is shown next to the present one, or None."""
+        self._load: LoadProcess | SimulatedLoad | None = None
+        if self._simulation is not None:
+            self._load = SimulatedLoad(self.ask_supervisor)
+        elif folder is not None:
+            self._load = LoadProcess(folder.name)
         self._recorder = Recorder(record, name) if record is not None else None
         self._said_failure = False
         self._feed = feed or (
@@ -288,7 +307,13 @@ class DashboardApp(App[None]):
             self.install_screen(screen, name)
         self.push_screen(self._first)
         for warning in self._warnings:
-            self.notify(warning, title="the recording is not whole", severity="warning", timeout=10)
+            self.notify(
+                warning, title="the recording is not complete", severity="warning", timeout=10
+            )
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin to read events, and to tick."""
         if self._feed is not None:
             self.run_worker(self._feed.run(), group="feed", exit_on_error=True)
         self.run_worker(self._tick_on(), group="ticks", exit_on_error=True)
@@ -355,7 +380,7 @@ class DashboardApp(App[None]):
         self._key_until_s = 0.0
 
     def tick(self) -> None:
-        """Process the events that have arrived, and let the present screen draw."""
+        """Process the events that have arrived, and let the current screen draw."""
         self.take_events()
         self.look()
 
@@ -386,7 +411,12 @@ class DashboardApp(App[None]):
         while True:
             if self._simulation is not None and self._simulation.went_back():
                 self.player.cut_after(self._simulation.now_us())
+                if self._compared is not None:
+                    self._compared.compare_again()
+                self.went_back()
             envelopes = feed.drain(now, SLICE)
+            if self._compared is not None:
+                self._compared.difference.take_present(envelopes)
             taken += len(envelopes)
             self.player.take(
                 envelopes, self._simulation.now_us() if self._simulation is not None else now
@@ -395,6 +425,8 @@ class DashboardApp(App[None]):
             if not more or not self._may_take_more(now_us() - began, worked_s):
                 break
         self._more_to_take = more
+        if self._compared is not None:
+            self._compared.take()
         self.model.flooded = more or taken >= FLOOD
         self.model.late_us = feed.late_us()
         self._note_left_out(feed.left_out)
@@ -402,8 +434,11 @@ class DashboardApp(App[None]):
         if self._simulation is not None:
             self._look_at_stage(self._simulation)
 
+    def went_back(self) -> None:
+        """Do nothing more: a presentation has more to do when its cluster has gone back."""
+
     def _look_at_stage(self, stage: StageFeed) -> None:
-        """Take over the state of the simulated run. Notify the user once of what it says."""
+        """Take over the state of the simulated run. Show a new note of the run to the user once."""
         before, now = self.model.simulation, stage.simulation
         self.model.simulation = now
         said = stage.failed
@@ -418,8 +453,12 @@ class DashboardApp(App[None]):
                     severity="error" if stage.failed else "information",
                     timeout=10,
                 )
+        chosen = frozenset(self.player.breakpoints.chosen)
+        if now is not None and chosen != self._stops_sent:
+            self._stops_sent = chosen
+            self._to_stage("sim-stops", {"names": "|".join(sorted(chosen))})
         if self.player.hit is not None and now is not None and now.state == "running":
-            self._to_stage("sim-pause")
+            self._to_stage("sim-pause")  # the run did not know the breakpoint yet
         if (before is None) != (now is None):
             self.refresh_bindings()
 
@@ -472,7 +511,7 @@ class DashboardApp(App[None]):
             self.notify(self.recording_failure, severity="error", timeout=10)
 
     def _look_at_gauges(self) -> None:
-        """Have the brokers send the gauges of the present screen often.
+        """Have the brokers send the gauges of the current screen often.
 
         A recording needs all gauges.
         """
@@ -483,7 +522,9 @@ class DashboardApp(App[None]):
             and self._recorder is None
             and screen is not None
         ):
-            declaration = None if self.model.motion.on else screen.declaration
+            # Two futures can be compared only if all gauges were sampled at the same moments.
+            every = self.model.motion.on or self._simulation is not None
+            declaration = None if every else screen.declaration
             if declaration is not self._looked_at:
                 self._looked_at = declaration
                 feed.look_at(None if declaration is None else declaration.gauges())
@@ -510,10 +551,13 @@ class DashboardApp(App[None]):
         return self._feed is not None and self._feed.complete()
 
     def look(self) -> None:
-        """Let the present screen draw the changes."""
+        """Let the current screen draw the changes."""
         if self.chinese:
             self._keep_names()
-        if (screen := self.shown_screen()) is not None:
+        top = self.screen_stack[-1] if self.screen_stack else None
+        if isinstance(top, Ticks) and top.is_mounted:
+            top.tick()
+        elif (screen := self.shown_screen()) is not None:
             screen.tick()
 
     def _keep_names(self) -> None:
@@ -555,17 +599,17 @@ class DashboardApp(App[None]):
         if isinstance(self.screen, DashboardScreen) and self.screen is not self._looks[name]:
             self.switch_screen(name)
 
-    def action_load(self) -> None:
+    async def action_load(self) -> None:
         """Start a load, or stop the load that this dashboard has started."""
         screen = self.shown_screen()
         if self._load is None or screen is None:
             return
-        if self._load.running:
-            self._load.stop()
+        if await self._load.runs():
+            await self._load.stop()
             screen.acts.confirm("the load stops when its last records are answered")
             return
         try:
-            self._load.start()
+            await self._load.start()
         except OSError as error:
             screen.acts.refuse(f"the load cannot be started: {error}")
         else:
@@ -661,7 +705,7 @@ class DashboardApp(App[None]):
         yield PaletteCommand("words: English or Chinese · 中文", self.action_glossary, "key g")
         yield PaletteCommand("filter: only lines with these words", self.action_filter, "key /")
         yield PaletteCommand(
-            "sort: by the next column", self.action_sort_lines, "key S; R turns it round"
+            "sort: by the next column", self.action_sort_lines, "key S; R reverses the order"
         )
         yield PaletteCommand("theme: light or dark", self.action_dark, "key d")
         yield PaletteCommand(
@@ -678,9 +722,9 @@ class DashboardApp(App[None]):
             "time: back by 5 s", partial(self.action_wind, -5000), "key <; > goes on"
         )
         yield PaletteCommand(
-            "stops: breakpoints", self.action_breakpoints, "stop at an event (key b)"
+            "stops: breakpoints", self.action_breakpoints, "pause at an event (key b)"
         )
-        yield PaletteCommand("quit", self.exit, "the cluster goes on (key q)")
+        yield PaletteCommand("quit", self.action_quit, "the cluster goes on (key q)")
 
     def show_words(self) -> None:
         self.push_screen(GlossaryScreen())
@@ -728,19 +772,22 @@ class DashboardApp(App[None]):
                 screen.redraw()
 
     def action_play(self) -> None:
-        """Play or pause. A live cluster continues. Only the view stands still.
+        """Play or pause. A live cluster continues. Only the view is paused.
 
-        A simulated run itself is paused. From a past moment it goes on there.
+        A simulated run itself is paused. From a past moment it continues there.
         """
         if self._simulation is None:
             self._after(self.player.toggle)
         elif moment := self.model.moment():
             self._to_stage("sim-back", {**moment, "plays": 1})
+        elif self.player.paused:  # at a breakpoint, where the run stands too
+            self._after(self.player.to_now)
+            self._to_stage("sim-run")
         else:
             state = self.model.simulation.state if self.model.simulation is not None else ""
             self._to_stage("sim-pause" if state == "running" else "sim-run")
 
-    def _to_stage(self, command: str, values: Mapping[str, int] | None = None) -> None:
+    def _to_stage(self, command: str, values: Mapping[str, int | str] | None = None) -> None:
         """Send a command to the simulated run. The line above the footer shows a refusal."""
         screen = self.shown_screen()
         if screen is not None:
@@ -756,13 +803,15 @@ class DashboardApp(App[None]):
         ask = screen.acts.ask_simulation
         if self.model.simulation is not None and self.model.simulation.state == "running":
             await ask("sim-pause")
-        if by > 0 and not self.player.paused:
+        if by > 0 and not self.model.moment():
+            if self.player.paused:
+                self._after(self.player.to_now)
             await ask("sim-step")
             return
         from_us = self.model.cluster.glow.now_us
         found = await ask("sim-find", {"from_us": from_us, "by": by})
         if found is not None and int(found) < self._stage_us():
-            self._after(partial(self.player.show, int(found)))
+            await self._show_past(int(found))
         elif by > 0:
             self._after(self.player.to_now)
 
@@ -772,7 +821,17 @@ class DashboardApp(App[None]):
         """
         if self.model.simulation is not None and self.model.simulation.state == "running":
             self._to_stage("sim-pause")
-        self._after(partial(self.player.show, at_us))
+        await self._show_past(at_us)
+
+    async def _show_past(self, at_us: int) -> None:
+        """Show a past moment of the simulated run. If its events are not kept any more, the run
+        itself goes back there.
+        """
+        screen = self.shown_screen()
+        if self.player.holds(at_us):
+            self._after(partial(self.player.show, at_us))
+        elif screen is not None:
+            await screen.acts.ask_simulation("sim-back", {"at_us": at_us, "shown_us": SHOWN_US})
 
     def run_without_later_acts(self) -> None:
         """Let the simulated run go on from the past moment that is shown, without what was done by
@@ -819,6 +878,11 @@ class DashboardApp(App[None]):
         self._after(lambda: self.player.faster(by))
 
     def action_wind(self, by_ms: int) -> None:
+        if self._simulation is not None:
+            at_us = max(self.model.cluster.glow.now_us + 1_000 * by_ms, 0)
+            if not self.player.holds(at_us):
+                self.run_worker(self.action_show_moment(at_us), group="steps", exclusive=True)
+                return
         if self.model.simulation is not None and self.model.simulation.state == "running":
             self._to_stage("sim-pause")
         self._move(self._wind, by_ms)
@@ -850,7 +914,7 @@ class DashboardApp(App[None]):
             self._reads_rings = self.model.reads_rings = False
         count = self.player.add_rings(facts, keyframes.frames)
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"
-        said = ". ".join([words if count else "nothing older is remembered", *past.missing])
+        said = ". ".join([words if count else "nothing older is stored", *past.missing])
         now = asyncio.get_running_loop().time()
         if said != self._said_of_rings or now > self._said_until:  # it is no longer shown
             self._said_of_rings, self._said_until = said, now + self.NOTIFICATION_TIMEOUT
@@ -906,9 +970,11 @@ class DashboardApp(App[None]):
     async def action_quit(self) -> None:
         self.exit()
 
-    def on_unmount(self) -> None:
-        if self._load is not None:
-            self._load.stop()
+    async def on_unmount(self) -> None:
+        if isinstance(self._load, LoadProcess):  # a simulated load ends with its simulation
+            await self._load.stop()
+        if self._compared is not None:
+            self._compared.end()
         if self._report is not None:
             left_out = self._feed.left_out if self._feed is not None else Counter()
             self._report.close(time.monotonic(), left_out)

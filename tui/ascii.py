@@ -2,7 +2,7 @@
 
 One filter changes every line that Textual draws, so widgets do not have to know about it. A letter
 takes as many columns as its symbol. No meaning is lost: each symbol with a meaning has its own
-letter, or a word stands next to it.
+letter, or a word is next to it.
 """
 
 import locale

@@ -46,7 +46,7 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     default=DEFAULT_CLUSTER,
     show_default=True,
     metavar="NAME",
-    help="The cluster to watch; it may come and go.",
+    help="The cluster to watch. It may start and stop meanwhile.",
 )
 @click.option(
     "--replay",
@@ -54,7 +54,7 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     multiple=True,
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Play a recording instead; several are merged. .gz is understood.",
+    help="Play a recording instead. Several are merged. Files may be packed (.gz).",
 )
 @click.option(
     "--sim",
@@ -68,14 +68,24 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="With --sim: the seed. Without it, the file's own, or 1.",
+    help="With --sim: the seed. Default: the seed in the file, or 1.",
+)
+@click.option(
+    "--learner",
+    "learners",
+    multiple=True,
+    metavar="EXERCISE=FILE",
+    help=(
+        "With --sim: let a learner's part serve in the brokers, such as 02-1=wheel.py; with"
+        " 2:02-1=wheel.py, in broker 2 only. May be given several times."
+    ),
 )
 @click.option(
     "--record",
     "record_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Record what is seen; .gz packs it.",
+    help="Record what the dashboard sees into this file. A name with .gz packs it.",
 )
 @click.option(
     "--report",
@@ -83,8 +93,8 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     help=(
-        "Of a live cluster: write a line of JSON each second, about how late the view is, how fast"
-        " it answers keys, and its memory."
+        "With a live cluster: write a line of JSON each second, with the delay of the view, the"
+        " time to answer keys, and the memory."
     ),
 )
 @click.option(
@@ -115,7 +125,7 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     "svg_file",
     metavar="OUT.svg",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw one picture, and end; no terminal is needed.",
+    help="Draw one picture and end. This needs no terminal.",
 )
 @click.option(
     "--at",
@@ -123,8 +133,8 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     type=click.FloatRange(min=0),
     metavar="SECONDS",
     help=(
-        "For --screenshot: at which second of the recording (default: its end); of a live cluster,"
-        " after how many seconds of watching (default: 1)."
+        "With --screenshot: the second of the recording (default: its end). With a live cluster:"
+        " how many seconds to watch before the picture (default: 1)."
     ),
 )
 @click.option(
@@ -140,13 +150,14 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     "--ascii",
     "ascii_only",
     is_flag=True,
-    help="Letters in place of symbols, as with LANG=C.",
+    help="Use letters instead of symbols, as with LANG=C.",
 )
 def dashboard(
     cluster: str,
     replay_files: tuple[Path, ...],
     scenario: str | None,
     seed: int | None,
+    learners: tuple[str, ...],
     record_file: Path | None,
     report_file: Path | None,
     capture_files: tuple[Path, ...],
@@ -223,8 +234,10 @@ def dashboard(
     if scenario is not None:
         if record_file is not None or report_file is not None:
             raise click.UsageError("--record and --report are for real clusters, without --sim")
-        _simulate(scenario, seed, screen, svg_file, at_s, size, light, ascii_only)
+        _simulate(scenario, seed, learners, screen, svg_file, at_s, size, light, ascii_only)
         return
+    if learners:
+        raise click.UsageError("--learner needs --sim; in a real cluster, use lab check --live")
     folder = cluster_folder(cluster)
     try:
         report = AppReport(report_file, time.monotonic()) if report_file is not None else None
@@ -262,6 +275,7 @@ def dashboard(
 def _simulate(
     scenario: str,
     seed: int | None,
+    learners: tuple[str, ...],
     screen: str,
     svg_file: Path | None,
     at_s: float | None,
@@ -270,16 +284,17 @@ def _simulate(
     ascii_only: bool,
 ) -> None:
     """Start a simulated run, and watch it until the dashboard ends."""
-    from .app import DashboardApp, live_picture
+    from .app import live_picture
     from .ascii import terminal_is_ascii
     from .collector import settle_collector
+    from .simulated_app import SimulatedApp
     from .simulation import Simulation
 
     try:
-        simulation = Simulation(scenario, seed)
+        simulation = Simulation(scenario, seed, learners)
     except OSError as error:
         raise click.ClickException(f"the simulation cannot be started: {error}") from error
-    app = DashboardApp(
+    app = SimulatedApp(
         Path(scenario).stem,
         simulation.folder,
         screen=screen,

@@ -21,7 +21,7 @@ class Commanded(Protocol):
 
 
 class DashboardCommands(Provider):
-    """Lists the palette's commands on the present screen. The screen's own acts come first."""
+    """Lists the palette's commands on the current screen. The screen's own acts come first."""
 
     def _entries(self) -> Iterator[PaletteCommand]:
         return cast(Commanded, self.app).palette_commands()

@@ -5,7 +5,7 @@ word is missed, and no widget needs to know a second language.
 
 A line is made of cells, gaps and rules. Cells are pieces of text. Gaps stand between them: two or
 more spaces, or the line of a box. Rules are │ and similar signs. A Chinese word is wider or
-narrower than the English one. The gap behind the cell takes up the difference, so all text after
+narrower than the English one. The gap after the cell takes up the difference, so all text after
 the gap stays in its column. If there is no room for the book's word, its short form is used. If
 there is no room for the short form either, the cell ends with an ellipsis.
 
@@ -125,7 +125,7 @@ class ChineseFilter(LineFilter):
     def _cell(
         self, text: str, cells: list[_Cell], gap: list[_Cell], stretches: bool
     ) -> list[_Cell]:
-        """Return a translated cell and the gap behind it, together as wide as before."""
+        """Return a translated cell and the gap after it, together as wide as before."""
         width = sum(cell.width for cell in cells)
         room = width + (sum(cell.width for cell in gap) - 1 if stretches else 0)
         for short in (False, True):

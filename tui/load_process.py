@@ -21,7 +21,11 @@ class LoadProcess:
         """Return whether a load is running that was not stopped."""
         return self._process is not None and self._process.running
 
-    def start(self, options: Sequence[str] = ()) -> None:
+    async def runs(self) -> bool:
+        """Return `running`, as a simulated load does that has to ask for it."""
+        return self.running
+
+    async def start(self, options: Sequence[str] = ()) -> None:
         """Start a load with these options of its command.
 
         Raises OSError if it cannot be started.
@@ -31,7 +35,7 @@ class LoadProcess:
             "kafka_edu", "load", "--cluster", self._cluster, "--while-stdin-is-open", *options
         )
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Ask the load to end. The load first waits some seconds for its last answers."""
         if self._process is not None:
             self._process.close()

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from kafka_edu.common.words import joined
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, Source
 from kafka_edu.trace.events.simulation import SimulationSampled
 
 from .view_model.client_view import ClientsView
@@ -46,6 +46,8 @@ _NO_STATE: Final = frozenset(
         "motion",
         "wire",
         "simulation",
+        "also_lanes",
+        "goes_on_in_past",
         "_routes",
     }
 )
@@ -58,7 +60,7 @@ class Pause(NamedTuple):
     stopped_by: str = ""
     """The breakpoint's name and the event that met it, as a text."""
     speed: float = 0.0
-    """The speed at which the view plays. 0 if it stands still."""
+    """The speed at which the view plays. 0 if it is paused."""
     not_held: int = 0
     """The number of events since the pause that were not kept, because there was no room."""
 
@@ -86,7 +88,13 @@ class Model:
         Set by the app; not part of the saved state.
         """
         self.simulation: SimulationSampled | None = None
-        """The present state of a simulated run, or None for a real cluster. Set by the app."""
+        """The current state of a simulated run, or None for a real cluster. Set by the app."""
+        self.also_lanes: frozenset[Source] = frozenset()
+        """Processes that get a lane in the time line, because a future that is shown next to this
+        one has them. Set by the app.
+        """
+        self.goes_on_in_past = True
+        """Whether the space key lets a simulated run go on from a past moment. Set by the app."""
         self.reads_rings = False
         """Whether the past is being read from the processes' rings. Set by the app."""
         self.motion = MotionView()
@@ -99,9 +107,10 @@ class Model:
         """Return the past moment of a simulated run that is shown, as a value of an act: the act
         then takes place there. Empty at the present, and for a real cluster.
         """
-        if self.simulation is None or self.pause is None:
+        at_us = self.cluster.glow.now_us
+        if self.simulation is None or self.pause is None or at_us >= self.simulation.at_us:
             return {}
-        return {"at_us": self.cluster.glow.now_us}
+        return {"at_us": at_us}
 
     def unknown(self) -> str:
         """Return the reason why an empty list may be wrong, or "" if the list is right."""
@@ -154,7 +163,7 @@ class Model:
     def silence(self) -> str:
         """Return which running brokers have sent no sample for some time, or "" if there are none.
 
-        The present state of these brokers is not known. An answer about them is as old as their
+        The current state of these brokers is not known. An answer about them is as old as their
         last samples.
         """
         return self.cluster.silence(self.late_us)

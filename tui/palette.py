@@ -1,6 +1,6 @@
 """Colours. Each broker has one colour, the same on every screen.
 
-Colour is never the only sign: a symbol or a word always stands next to it. The brokers' colours
+Colour is never the only sign: there is always a symbol or a word next to it. The brokers' colours
 follow those of Okabe and Ito, lighter or darker to suit the background of the theme. A test checks
 that colour-blind people can tell the first five apart (tests/unit/tui/test_palette.py).
 """
@@ -23,6 +23,8 @@ class Palette(NamedTuple):
     """The background colour of a value that has just changed."""
     cursor: str
     hand: str
+    differs: str
+    """The background colour of a place in which two futures differ."""
 
     def broker(self, broker_id: int | None) -> str:
         return (
@@ -51,6 +53,7 @@ DARK: Final = Palette(
     "#3f390c",
     "#26384d",
     "#ff8c5a",
+    "#5a2a66",
 )
 LIGHT: Final = Palette(
     ("#005a9c", "#8f5600", "#0d7039", "#a03a7a", "#4b1d52", "#2f4fb0", "#b03f00", "#555555"),
@@ -62,6 +65,7 @@ LIGHT: Final = Palette(
     "#fff0a8",
     "#d3e4f5",
     "#b03f00",
+    "#f0cdf5",
 )
 
 THEMES: Final = (

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from kafka_edu.instruments.breakpoints import Breakpoints, Hit
 from kafka_edu.instruments.event_sizes import EventSizes
 from kafka_edu.instruments.recording import thinned
 from kafka_edu.instruments.replay import Replay
@@ -21,7 +22,6 @@ from kafka_edu.trace.events.simulation import SimulationSampled
 from kafka_edu.trace.reader import History
 
 from .model import Model, Pause
-from .view_model.breakpoints import Breakpoints, Hit
 from .view_model.cluster_view import ClusterView
 from .view_model.keyframe import size_of
 from .view_model.ticker import KEPT_FACTS
@@ -91,7 +91,7 @@ class Keyframes:
     """Keyframes in the order of their index. If there are too many, every second one is dropped.
 
     There are too many if there are more than MAX_KEYFRAMES, or if they take more than `most_bytes`.
-    For a cluster with many partitions only few keyframes are kept.
+    For a cluster with many partitions only a few keyframes are kept.
     """
 
     def __init__(self, most_bytes: int = KEYFRAMES_BYTES) -> None:
@@ -213,6 +213,8 @@ class Player:
         self.tape: list[Envelope] = []
         self._head = model
         """The model of the present. While the view is paused, it is not the view's model."""
+        self.most_events = TAPE_EVENTS
+        """How many events of a live cluster are kept for going back."""
         self._keyframes = Keyframes()
         self._tape_bytes = 0
         self._sizes = EventSizes()
@@ -221,10 +223,12 @@ class Player:
         self._paused_at = 0
         self._not_held = 0
         self._from_rings = False
+        self._forgets = False
+        """Whether events before the tape have been dropped."""
 
     @property
     def paused(self) -> bool:
-        """Return whether a live view stands still, or plays behind the present."""
+        """Return whether a live view is paused, or plays behind the present."""
         return self.live and self.replay is not None
 
     def take(self, envelopes: Sequence[Envelope], now_us: int) -> None:
@@ -254,7 +258,7 @@ class Player:
     def tick(self, elapsed_us: int) -> None:
         """Move time forward in a recording, or in a live view that is behind the present.
 
-        Slow motion has its own pace, and continues while the view stands still.
+        Slow motion has its own pace, and continues while the view is paused.
         """
         self.model.motion.advance(elapsed_us)
         if self.replay is None:
@@ -350,6 +354,10 @@ class Player:
             self._go_to(at_us)
             self._tell()
 
+    def holds(self, at_us: int) -> bool:
+        """Return whether the events before this time (µs) are kept, so that it can be shown."""
+        return not self._forgets or (bool(self.tape) and at_us >= self.tape[0].mono_us)
+
     def cut_after(self, at_us: int) -> None:
         """Forget all events after a time (µs): a simulated run has gone back to it.
 
@@ -359,6 +367,7 @@ class Player:
         begin_us = self.tape[0].mono_us if self.tape else 0
         end = self.replay.index if self.replay is not None and at_us >= begin_us else 0
         if end == 0:
+            self._forgets = True
             self.model.reset()
         del self.tape[end:]
         self._tape_bytes = sum(map(self._sizes.of, self.tape))
@@ -378,7 +387,7 @@ class Player:
 
     @property
     def at_the_beginning(self) -> bool:
-        """Return whether a live view stands at the oldest kept event."""
+        """Return whether a live view shows the oldest kept event."""
         return self.paused and self.replay is not None and self.replay.at_ms <= 0
 
     def older(self, envelopes: Sequence[Envelope]) -> list[Envelope]:
@@ -453,7 +462,7 @@ class Player:
 
     @property
     def _tape_is_full(self) -> bool:
-        return len(self.tape) >= TAPE_EVENTS or self._tape_bytes >= TAPE_BYTES
+        return len(self.tape) >= self.most_events or self._tape_bytes >= TAPE_BYTES
 
     def _trim(self) -> None:
         """If the tape is full, drop at least the oldest quarter of its events.
@@ -466,6 +475,7 @@ class Player:
         count = len(self.tape)
         at = next((f.index for f in self._keyframes.frames if f.index >= count // 4), count)
         del self.tape[:at]
+        self._forgets = True
         self._tape_bytes = self._tape_bytes * len(self.tape) // count
         self._keyframes.forget(at)
 

@@ -133,7 +133,7 @@ class AppReport:
             self._file = None
             self.failure = (
                 f"the report {self._path} has ended, because it cannot be written"
-                f" ({error.strerror}); what it has up to then can be read"
+                f" ({error.strerror}); its lines up to then can be read"
             )
         self._left_out = left_out.copy()
         self._late_s, self._frames, self._keys = 0.0, 0, []

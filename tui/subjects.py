@@ -70,7 +70,7 @@ HEADER = Subject(
     "The cluster at a glance",
     "The first line answers: is all well? A partition is under-replicated when fewer of its"
     " replicas are in sync than were assigned. The second line is the evidence: the controller and"
-    " its epoch, ZooKeeper, and since when.",
+    " its epoch, ZooKeeper, and the time since the last change.",
     HEADER_EVENTS,
     (
         Source("controller.kafka_controller", "KafkaController"),
@@ -80,10 +80,10 @@ HEADER = Subject(
 )
 BROKERS = Subject(
     "A broker",
-    "Bytes in and out per second over all its connections, including followers' fetches; a column"
-    " each half second. All processors share one bounded request queue"
-    " (queued.max.requests); handlers take from it (num.io.threads). Memory is what the process"
-    " took for itself (RssAnon). ♛ marks the controller.",
+    "Bytes in and out per second over all connections of the broker, including followers' fetches."
+    " Each column is half a second. All processors share one bounded request queue"
+    " (queued.max.requests); handlers take from it (num.io.threads). Memory is the process's own"
+    " memory (RssAnon). ♛ marks the controller.",
     BROKER_EVENTS,
     (
         Source("server.kafka_server", "KafkaServer"),
@@ -94,10 +94,11 @@ BROKERS = Subject(
 )
 PARTITIONS = Subject(
     "Partitions and replicas",
-    "● leads, ○ is in the ISR, ◌ is out of sync, ✕ is on a dead broker; ★n: broker n should lead"
-    " (it is the first assigned) and does not. LEO is the leader's log end, HW the offset below"
+    "● leads, ○ is in the ISR, ◌ is out of sync, ✕ is on a dead broker; ★n: broker n should lead,"
+    " because it is the first assigned replica, but it does not lead. LEO is the leader's log end,"
+    " HW the offset below"
     " which all replicas in sync have every record: consumers read no further. Lag = LEO -"
-    " HW. With fewer in the ISR than min.insync.replicas a produce with acks=all is refused.",
+    " HW. If the ISR is smaller than min.insync.replicas, a produce with acks=all is refused.",
     PARTITION_EVENTS,
     (
         Source("replication.partition", "Partition"),
@@ -107,26 +108,28 @@ PARTITIONS = Subject(
     ),
 )
 TICKER = Subject(
-    "What happened, and because of what",
+    "What happened, and why",
     "Each line is a fact, reported by sup (the supervisor), b0, b1 … (the brokers) or zk. Within a"
-    " broker a fact names its cause; between processes two facts are joined by what they share: a"
-    " znode, an epoch, a connection. [enter] follows the chain.",
+    " broker a fact names its cause. Between processes two facts are linked by a thing that both"
+    " name: a znode, an epoch, a connection. [enter] shows the chain of causes.",
     (ActionAsked, ActionDone),
     (Source("trace.reader", "History"), Source("trace.tracer", "Tracer")),
 )
 LOAD = Subject(
     "The load",
-    "Producers and consumers that `l` started here, or the command `load` in a shell: clients of"
-    " ours, whose inside the screen Client (C) shows. Waiting records are sent and not answered. An"
-    " acked record is lost if a consumer has passed its offset and did not find it there.",
+    "Producers and consumers that `l` started here, or the command `load` in a shell: kafka-edu's"
+    " own clients, whose inside the screen Client (C) shows. Waiting records are sent but not"
+    " answered yet. An acked record is lost if a consumer has read past its offset without finding"
+    " it.",
     LOAD_EVENTS,
     (Source("clients.load.load", "Load"), Source("clients.load.load_tally", "LoadTally")),
 )
 LEARNERS = Subject(
     "Your parts",
-    "The exercises whose code, written by a learner, serves in these brokers in place of ours, and"
-    " how often each was asked. ✕ counts its errors: ours answered then. After three of them in a"
-    " broker ours stays there. `lab my-broker` starts such a cluster.",
+    "The exercises whose code, written by a learner, runs in these brokers instead of ours, and"
+    " how often each was called. ✕ counts the errors of this code: then our code answers. After"
+    " three errors in a broker, that broker uses only our code. `lab my-broker` starts such a"
+    " cluster.",
     LEARNER_EVENTS,
     (Source("learner.seams", "LearnerCode"), Source("learner.learner", "Learner")),
 )
@@ -134,9 +137,9 @@ WHEELS = Subject(
     "Hierarchical timing wheels",
     "A wheel of 20 slots for each level; a slot of level 2 is as long as the whole of level 1. A"
     " task goes into the finest wheel that reaches its deadline. When a slot of a higher level"
-    " comes due, its tasks come down to a finer one (降级). ▲ is the hand: it jumps to the next"
-    " slot that holds something, and skips empty ones, because a queue of buckets says when to"
-    " wake. ◆ marks the slot of the wheel that comes due next.",
+    " is due, its tasks come down to a finer wheel (降级). ▲ is the hand: it jumps to the next slot"
+    " that has tasks, and skips empty slots, because a queue of buckets says when to wake up. ◆"
+    " marks the slot of the wheel that is due next.",
     TIMER_EVENTS,
     (
         Source("timer.timing_wheel", "TimingWheel"),
@@ -148,8 +151,8 @@ WHEELS = Subject(
 WAITING = Subject(
     "Why is it still waiting?",
     "A purgatory holds requests that cannot be answered yet. Each is completed once: by an event"
-    " that brings what it needs, or by its deadline on the wheel. The lines show what it needs,"
-    " what there is, and which broker is behind.",
+    " that brings what it needs, or by its deadline on the wheel. The lines show what a request"
+    " needs, what it has now, and which broker is behind.",
     PURGATORY_EVENTS,
     (
         Source("purgatory.delayed_operation_purgatory", "DelayedOperationPurgatory"),
@@ -160,10 +163,11 @@ WAITING = Subject(
 )
 TROUBLE = Subject(
     "Partitions, the worst first",
-    "Without a live leader; below min.insync.replicas, so that acks=all is refused;"
-    " under-replicated; lagging; cut back of late; in sync. A replica lags if it lacks records and"
-    " has not caught up for more than a second. Internal topics are folded while all is well with"
-    " them.",
+    "The order: without a live leader; below min.insync.replicas, so that acks=all is refused;"
+    " under-replicated; lagging; recently truncated; in sync. A replica lags if it lacks records"
+    " and"
+    " has not caught up for more than a second. Internal topics are folded while all their"
+    " replicas are in sync.",
     PROGRESS_EVENTS + ISR_EVENTS,
     (
         Source("replication.partition", "Partition"),
@@ -177,9 +181,10 @@ REPLICAS = Subject(
     " watermark (HW), which every member of the ISR has passed. Light bars are written and not"
     " committed yet. The log end offset (LEO) is where the bar ends. The leader learns a follower's"
     " LEO from its next fetch: the remote LEO. A follower that has not caught up for"
-    " replica.lag.time.max.ms leaves the ISR, and no longer holds the HW. A new leader begins a"
-    " leader epoch at its LEO. A follower asks it where its own last epoch ends, and cuts off what"
-    " the leader does not have. Cut offsets are drawn as ╳. Later"
+    " replica.lag.time.max.ms leaves the ISR, and the HW no longer waits for it. A new leader"
+    " begins a"
+    " leader epoch at its LEO. A follower asks the leader where the follower's last epoch ends,"
+    " and cuts off the records that the leader does not have. Cut offsets are drawn as ╳. Later"
     " records of the new leader fill them again.",
     PROGRESS_EVENTS + ISR_EVENTS + EPOCH_EVENTS + TRUNCATION_EVENTS,
     (
@@ -194,9 +199,10 @@ LOGS = Subject(
     "The logs of a broker",
     "A replica's log is a folder of segments. Retention deletes whole segments, the oldest first:"
     " by the time of their newest record (retention.ms), by the size of the rest"
-    " (retention.bytes), or because they lie below the log start offset. It looks every"
-    " log.retention.check.interval.ms. A compacted topic keeps the last value of each key instead."
-    " [enter] follows the causes of the last change.",
+    " (retention.bytes), or because all their records are below the log start offset. Retention"
+    " checks every log.retention.check.interval.ms. A compacted topic keeps the last value of each"
+    " key instead."
+    " [enter] shows the causes of the last change.",
     (*SEGMENT_EVENTS, *CLEANER_EVENTS, LogDirFailed),
     (
         Source("log.log_manager", "LogManager"),
@@ -209,9 +215,10 @@ SEGMENTS = Subject(
     "The line shows the offsets of the log. ┬ marks where a segment begins, ▼ a limit: the high"
     " watermark, the last stable offset (no transaction is open below it), the recovery point"
     " (everything below it is forced to the disk), and where the dirty part begins. Below, each"
-    " segment is a bar to scale. Only the active one (▓) is written to. It rolls when it is full or"
-    " old. ░ is a segment that has left the log; its files go after file.delete.delay.ms. The"
-    " cleaner copies the last value of each key, and takes a log whose dirty share is above"
+    " segment is a bar; its length shows its size. Only the active segment (▓) is written to. It"
+    " rolls when it is full or old. ░ is a segment that has left the log; its files are deleted"
+    " after file.delete.delay.ms. The cleaner copies the last value of each key. It chooses a log"
+    " whose dirty share is above"
     " min.cleanable.dirty.ratio.",
     SEGMENT_EVENTS + CLEANER_EVENTS,
     (
@@ -223,11 +230,12 @@ SEGMENTS = Subject(
 )
 MOVES = Subject(
     "What moves?",
-    "A reassignment moves replicas between brokers: the new ones copy the log as followers (phase"
-    " A), and when all are in the ISR the old ones are deleted (phase B). A move between log dirs"
+    "A reassignment moves replicas between brokers: the new replicas copy the log as followers"
+    " (phase A). When all of them are in the ISR, the old replicas are deleted (phase B). A move"
+    " between log dirs"
     " copies a replica into a future log in another dir of its broker, and then swaps the two. A"
-    " broker that is stopped first gives its leaderships away. The bar compares the sizes of the"
-    " logs. [enter] follows the causes of the last phase.",
+    " broker that is stopped with SIGTERM first gives its leaderships away. The bar compares the"
+    " sizes of the logs. [enter] shows the causes of the last phase.",
     MOVE_EVENTS,
     (
         Source("controller.partition_reassignments", "PartitionReassignments"),
@@ -236,10 +244,11 @@ MOVES = Subject(
     ),
 )
 THROTTLES = Subject(
-    "What holds it back?",
+    "What slows the move down?",
     "The phases of the chosen move, each with the time since its beginning. Below are the throttles"
-    " of replication: leader.replication.throttled.rate bounds what a broker sends to replicas that"
-    " are not in sync, follower.replication.throttled.rate what it fetches. reassign-partitions"
+    " of replication: leader.replication.throttled.rate limits the bytes that a broker sends to"
+    " replicas that are not in sync, and follower.replication.throttled.rate limits the bytes that"
+    " it fetches. reassign-partitions"
     " --throttle sets them, and --verify removes them.",
     MOVE_EVENTS + THROTTLE_EVENTS,
     (
@@ -249,11 +258,12 @@ THROTTLES = Subject(
 )
 CLIENTS = Subject(
     "What does the client hold?",
-    "Producers and consumers of ours that have a tracer report themselves ten times a second: the"
-    " load does, and a program may. Below them are foreign clients, with what brokers know of them:"
-    " their requests and their group. The buffer is buffer.memory: batches in the queues and in"
-    " flight. The bars of a consumer run out: session.timeout.ms without an answered heartbeat, and"
-    " max.poll.interval.ms without poll().",
+    "kafka-edu's own producers and consumers report their state ten times a second, if they have a"
+    " tracer. The load has one, and a program can have one. Below them are other clients, with"
+    " what the brokers know about them: their requests and their group. The buffer is"
+    " buffer.memory: batches in the queues and in"
+    " flight. The bars of a consumer show the time that is left: until session.timeout.ms without"
+    " an answered heartbeat, and until max.poll.interval.ms without poll().",
     PRODUCER_EVENTS + CONSUMER_EVENTS + LINK_EVENTS + SEEN_EVENTS,
     (
         Source("clients.producer.producer", "Producer"),
@@ -262,10 +272,11 @@ CLIENTS = Subject(
     ),
 )
 CLIENT_PARTITIONS = Subject(
-    "Why has it not gone?",
-    "Of a producer: the batches of each partition in the accumulator, and why the oldest one is"
-    " not sent: linger.ms is not over, no leader is known, its connection has too many requests in"
-    " flight, or it was sent already and waits for retry.backoff.ms. Of a consumer: the position"
+    "Why has it not been sent?",
+    "For a producer: the batches of each partition in the accumulator, and why the oldest batch is"
+    " not sent: linger.ms has not passed, no leader is known, the connection has too many requests"
+    " in flight, or the batch was sent already and waits for retry.backoff.ms. For a consumer: the"
+    " position"
     " (the next record of poll()), the committed offset, the high watermark of the last fetch, and"
     " the lag between the two.",
     PRODUCER_EVENTS + CONSUMER_EVENTS,
@@ -278,9 +289,10 @@ CLIENT_PARTITIONS = Subject(
 PURGATORY = Subject(
     "Why is this request still waiting?",
     "A request that cannot be answered yet waits in a purgatory, under keys: its partitions, its"
-    " group, its topics. An event of a key lets it look again. Each is completed once: by an event"
-    " or by its deadline. For acks=all it needs the high watermark behind its last record. The high"
-    " watermark is the least LEO of the ISR, so one follower that does not fetch holds it. That"
+    " group, its topics. At each event of a key the request checks again whether it can be"
+    " answered. Each request is completed once: by an event or by its deadline. With acks=all the"
+    " high watermark must pass the request's last record. The high watermark is the smallest LEO"
+    " of the ISR, so one follower that does not fetch stops it. That"
     " follower is named, with the records that it lacks. The longest waiting comes first. Fetches"
     " and heartbeats come last, because their clients want them to wait.",
     WAITING_EVENTS,
@@ -296,11 +308,11 @@ PURGATORY = Subject(
 )
 ENDED = Subject(
     "What ended the others?",
-    "Counts by cause of the last ten seconds. The typical wait is the median, at most 2 % off."
-    " Brokers count causes only while somebody looks. Below, one by one, are operations"
-    " that waited longer than 100 ms against their client's will, or that a change of the cluster"
-    " ended. [enter] follows the causes of one. ✓ it got what it needed, ◷ its time was over, ✗ it"
-    " ended for another reason.",
+    "The operations of the last ten seconds, counted by what ended them. The typical wait is the"
+    " median, with an error of at most 2 %. Brokers count causes only while this screen is open."
+    " Below, one by one, are operations that waited longer than 100 ms although their client did"
+    " not want to wait, or that a change of the cluster ended. [enter] shows the causes of one. ✓"
+    " it got what it needed, ◷ its time was over, ✗ it ended for another reason.",
     ENDED_EVENTS,
     (
         Source("purgatory.delayed_operation_purgatory", "DelayedOperationPurgatory"),
@@ -311,8 +323,8 @@ ENDED = Subject(
 CONTROLLER_QUEUE = Subject(
     "The controller and its queue",
     "One broker is the controller: the one that made /controller. Watches, requests and timers put"
-    " events into its queue, and one task takes them out, one after the other. Waited is the time"
-    " in the queue, took the time until the event was done. Each broker has such a queue, because"
+    " events into its queue, and one task takes them out, one after another. `Waited` is the time"
+    " in the queue, `took` the time until the event was done. Each broker has such a queue, because"
     " each may become the controller: a lost election is an event too.",
     CONTROLLER_EVENTS,
     (
@@ -322,11 +334,11 @@ CONTROLLER_QUEUE = Subject(
     ),
 )
 DECISIONS = Subject(
-    "What came of an event",
+    "What followed from an event",
     "An election looks at the replicas in the order of AR (the assigned replicas, the preferred"
-    " one first). ✓ marks the one that was chosen, ✕ one that is not alive, ◌ one that is not in"
-    " the ISR, ○ one that could lead too. Below are the requests that told the brokers, how many"
-    " partitions each named, and when it was answered.",
+    " one first). ✓ marks the chosen replica, ✕ one that is not alive, ◌ one that is not in the"
+    " ISR, ○ one that could lead too. Below are the requests that the controller sent to the"
+    " brokers, how many partitions each named, and when it was answered.",
     DECISION_EVENTS,
     (
         Source("controller.zk_partition_state_machine", "ZkPartitionStateMachine"),
@@ -340,7 +352,7 @@ STATE_MACHINES = Subject(
     "A partition has one of four states, a replica one of seven. Each line is a state, how many"
     " are in it now, and the states that may follow, with how often that was seen. The table comes"
     " from the controller's code, in a snapshot. ! marks a change that is not in the table: a new"
-    " controller sets states by what it finds in ZooKeeper.",
+    " controller sets the states that it finds in ZooKeeper.",
     STATE_EVENTS,
     (
         Source("controller.partition_state_machine", "PartitionState"),
@@ -352,9 +364,10 @@ STATE_MACHINES = Subject(
 ZNODES = Subject(
     "The tree of znodes",
     "vN is the version of a znode's data: each write adds one, and a conditional write names the"
-    " version that it has seen. ⚡ marks an ephemeral znode and whose session it goes with. ⊙ names"
+    " version that the writer has read. ⚡ marks an ephemeral znode and the session with which it"
+    " is deleted. ⊙ names"
     " the brokers that watch it. [enter] opens and closes; a closed znode says how many children"
-    " it has. Without our own ZooKeeper only what brokers tell is here.",
+    " it has. Without our own ZooKeeper the tree has only what the brokers report.",
     ZNODE_EVENTS,
     (
         Source("zk.embedded.data_tree", "DataTree"),
@@ -364,10 +377,11 @@ ZNODES = Subject(
 )
 SESSIONS = Subject(
     "Sessions",
-    "A client must be heard within its time-out, or its session dies, and its ephemeral znodes"
-    " with it. The bar is the time that is left. The server rounds the end up to a tick, so a"
+    "If ZooKeeper hears nothing from a client within its time-out, its session expires, and its"
+    " ephemeral znodes are deleted. The bar is the time that is left. The server rounds the end up"
+    " to a tick, so a"
     " silent session lives a little longer than its time-out. A killed client and a paused one"
-    " look alike to ZooKeeper: it hears nothing.",
+    " look the same to ZooKeeper: both send nothing.",
     SESSION_EVENTS,
     (
         Source("zk.embedded.session_tracker", "SessionTracker"),
@@ -376,9 +390,10 @@ SESSIONS = Subject(
 )
 FIRED = Subject(
     "Watches that fired",
-    "A watch fires once, for the first change after it was set, and is gone; the watcher sets it"
-    " again when it reads. It says only that something changed. The controller turns it into one"
-    " of its events: which, how long that waited, and how long it took, is on the right.",
+    "A watch fires once, for the first change after it was set, and is then removed. A client sets"
+    " it again when it reads. The watch says only that something changed. The controller"
+    " makes one of its events from it. The right side shows this event, how long it waited,"
+    " and how long it took.",
     FIRED_EVENTS,
     (
         Source("zk.embedded.watch_manager", "WatchManager"),
@@ -387,12 +402,13 @@ FIRED = Subject(
     ),
 )
 GROUPS = Subject(
-    "Why did this group rebalance, and who waits for whom?",
+    "Why did this group rebalance, and which member do the others wait for?",
     "The coordinator of a group is the leader of one partition of __consumer_offsets. A rebalance"
-    " begins when a member joins, leaves, falls silent or changes its subscription. In"
+    " begins when a member joins, leaves, sends no heartbeats or changes its subscription. In"
     " PreparingRebalance the group waits until each known member has joined again, at most for the"
     " largest max.poll.interval.ms of a member. In CompletingRebalance it waits for the leader's"
-    " assignment. Members learn of a rebalance by the answer to their next heartbeat. So a slow or"
+    " assignment. Members learn of a rebalance from the answer to their next heartbeat. So a slow"
+    " or"
     " stopped member keeps all others waiting.",
     GROUP_EVENTS,
     (
@@ -405,8 +421,9 @@ GROUPS = Subject(
 GROUP_MEMBERS = Subject(
     "Members, their partitions and their offsets",
     "● is in the group, + joined in the chosen rebalance, ◌ is waited for, ✕ was removed. The bar"
-    " is what is left of session.timeout.ms since the last sign of life. Before → after shows the"
-    " assignment; what moved is bold. Lag is the high watermark minus the committed offset.",
+    " is the rest of session.timeout.ms since the last heartbeat. Before → after shows the"
+    " assignment; partitions that moved are bold. Lag is the high watermark minus the committed"
+    " offset.",
     (*MEMBER_EVENTS, *OFFSET_EVENTS),
     (
         Source("coordinator.group.member_metadata", "MemberMetadata"),
@@ -420,7 +437,7 @@ REQUESTS = Subject(
     " works. Remote: it waits in a purgatory, for followers or records. Throttle: a quota mutes its"
     " connection; this broker has no quotas yet. Response queue and send: the way back. The six"
     " cells are means of the last ten seconds, p50 and p99 are of the total. Fetches of consumers"
-    " and followers wait for records because they want to.",
+    " and followers wait for records on purpose.",
     REQUEST_EVENTS,
     (
         Source("network.request_metrics", "RequestMetrics"),
@@ -431,10 +448,10 @@ REQUESTS = Subject(
 )
 SLOW_REQUESTS = Subject(
     "The slowest requests of the last minute",
-    "Requests that took longer than 100 ms, without the time for which their client wanted to wait."
-    " Each with its client, its correlation id and the part that took most of the time. [enter]"
-    " shows its way hop by hop. Single hops are recorded only while `h` asks for them, because they"
-    " cost the broker five events a request.",
+    "Requests that took longer than 100 ms, not counting the time that their client wanted to"
+    " wait. Each line has the client, the correlation id and the part that took most of the time."
+    " [enter] shows the way hop by hop. Single hops are recorded only while `h` is on, because"
+    " they cost the broker five events for each request.",
     HOP_EVENTS,
     (
         Source("network.request", "Request"),
@@ -446,8 +463,9 @@ WIRE_FRAMES = Subject(
     "Captured frames",
     "Each line is a request (→) or a response (←) that a broker captured, with its API, version,"
     " client and correlation id. A response has the correlation id of its request, on the same"
-    " connection. A red line begins with bytes that are no request. c switches the capture on and"
-    " off: a change of edu.capture.clients.",
+    " connection. A red line begins with bytes that are not a request. c switches the capture on"
+    " and"
+    " off: it changes edu.capture.clients.",
     WIRE_EVENTS,
     (
         Source("network.frame_capture", "FrameCapture"),
@@ -457,9 +475,10 @@ WIRE_FRAMES = Subject(
 )
 WIRE_TREE = Subject(
     "A frame as a tree",
-    "Each field with its value and its type, in the order of its bytes. ▸ opens: lengths, counts,"
-    " varints, records. The field under the cursor lights up in the bytes, and its line below says"
-    " which versions of the message have it. What follows the first wrong byte is not decoded. A"
+    "Each field with its value and its type, in the order of its bytes. ▸ opens lengths, counts,"
+    " varints and records. The field under the cursor lights up in the bytes, and its line below"
+    " shows which versions of the message have it. Bytes after the first wrong byte are not"
+    " decoded. A"
     " broker closes the connection of a client that sends such a frame.",
     WIRE_EVENTS,
     (
@@ -470,7 +489,8 @@ WIRE_TREE = Subject(
 )
 WIRE_BYTES = Subject(
     "The bytes of a frame",
-    "Every byte from the size of the frame on, in hex. The bytes of the chosen field light up. The"
+    "Every byte in hex, beginning with the size of the frame. The bytes of the chosen field light"
+    " up. The"
     " first wrong byte is red, and ✗ marks its line. The cursor chooses a byte, and the tree shows"
     " the field that has it. Stars (2a) may stand for a secret, which is hidden before a frame is"
     " stored.",
@@ -501,9 +521,10 @@ TRANSACTIONS = Subject(
 HELD_PARTITIONS = Subject(
     "The partitions of transactions",
     "Consumers with read_committed read up to the last stable offset (LSO), others up to the HW."
-    " The LSO stops at the first batch of the oldest transaction that is open in this log. The"
-    " leader says whose it is, and since when. If its coordinator does not know it, no marker will"
-    " come: it hangs. A transaction whose marker is written still holds the LSO until the marker is"
+    " The LSO stops at the first batch of the oldest open transaction in this log. The leader"
+    " reports its producer, and since when it is open. If the coordinator does not know this"
+    " transaction, no marker will come: the transaction hangs. A transaction whose marker is"
+    " written still holds the LSO until the marker is"
     " replicated.",
     HELD_EVENTS,
     (
@@ -514,10 +535,11 @@ HELD_PARTITIONS = Subject(
 )
 MOTION = Subject(
     "Slow motion",
-    "One sampled produce request on its way, a lane for each process, on an axis of time to scale;"
-    " or one timer task coming down the levels. Each mark is an event that happened, at its true"
-    " time. Only the pace is made up: the head says how much it is slowed. While it is on, the"
-    " brokers send every hop.",
+    "One sampled produce request on its way, with a lane for each process and a linear time axis;"
+    " or one timer task that comes down the levels. Each mark is an event that happened, at its"
+    " true"
+    " time. Only the speed is not real: the head says how much it is slowed. While slow motion is"
+    " on, the brokers send every hop.",
     MOTION_EVENTS,
     (
         Source("trace.reader", "History"),

@@ -44,7 +44,7 @@ from .produce_flood import ProduceFlood
 
 TOPIC: Final = "backlog"
 WITHOUT: Final = "one queue for all"
-WITH: Final = "control plane apart"
+WITH: Final = "separate control plane"
 LISTENER: Final = "CONTROL"
 #: The time limit, in seconds, of requests that are not measured. The backlog does not delay them.
 PATIENCE_S: Final = 600.0
@@ -212,7 +212,7 @@ def rows(measured: Measured) -> dict[str, float]:
         **of_requests,
         "ms until the leader of the flooded partition gave up (once)": measured.leadership_ms,
         "produce requests answered": measured.answered,
-        "produce requests told of another leader": measured.refused,
+        "produce requests that were answered with another leader": measured.refused,
     }
 
 
@@ -236,7 +236,10 @@ def report_of(both: Sequence[Measured]) -> Report:
             report.figure(f"{each.how}: {name}", value)
     without, apart = both
     for name in (LEADER_AND_ISR, DELETION):
-        what = f"{name}: ms with the control plane apart, median, beside half of that without"
+        what = (
+            f"{name}: median ms with a separate control plane; the target is half the time without"
+            " one"
+        )
         report.target(what, apart.median(name), "<", without.median(name) / 2)
     report.target(
         "produce requests that failed otherwise",
@@ -260,7 +263,7 @@ def report_of(both: Sequence[Measured]) -> Report:
     type=click.IntRange(1, 64),
     default=8,
     show_default=True,
-    help="What each request unpacks to, in MiB.",
+    help="The size of each request after decompression, in MiB.",
 )
 @click.option(
     "--rounds",

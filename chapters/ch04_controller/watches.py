@@ -19,9 +19,10 @@ from kafka_edu.sim.watches_exhibit import Cost, Exhibit, measure
 
 SIZES: Final = ((3, 100), (10, 100), (10, 1000))
 LEGEND: Final = (
-    "who: who watches, and acts; fire: watches that go off; woken: brokers that are told; reads,"
-    " writes: requests to ZooKeeper; peak: of these in the busiest 10 ms; told: requests of the"
-    " controller to brokers; ms: virtual time until the last broker knows"
+    "who: which brokers watch and act; fire: watches that fire; woken: brokers that are notified;"
+    " reads, writes: requests to ZooKeeper; peak: these requests in the busiest 10 ms; told:"
+    " requests of the controller to brokers; ms: virtual time until the last broker knows the"
+    " result"
 )
 DEATH: Final = "a broker dies"
 #: Fields of Cost → the name of each figure, and the heading of its column in the table.
@@ -64,8 +65,9 @@ def watches(console: Console, brokers: int | None, partitions: int) -> Report:
         happened=f"When one of {largest.brokers} brokers with {largest.partitions:,} partitions"
         f" died, {herd.watches_fired:,} watches fired if every broker watches everything, and"
         f" {ours.watches_fired:,} with a controller.",
-        why="Without a controller every broker watches every znode and reads it again, but a"
-        " controller alone reads, decides, and sends the result to the brokers.",
+        why="Without a controller every broker watches every znode and reads it again, but if"
+        " there is a controller, only the controller reads, decides, and sends the result to the"
+        " brokers.",
         look_next="Read docs/watches.md, and measure another size with"
         f" {command_line('demo watches --brokers 20 --partitions 500')}.",
     )
@@ -102,7 +104,7 @@ def keep(report: Report, exhibit: Exhibit) -> None:
     With a controller, the number of watches that fire does not grow with the partitions.
     """
     size = f"{exhibit.brokers} brokers, {exhibit.partitions} partitions"
-    report.figure(f"{size}: watches set, everybody watches", exhibit.watches_herd)
+    report.figure(f"{size}: watches set, every broker watches", exhibit.watches_herd)
     report.figure(f"{size}: watches set, controller", exhibit.watches_ours)
     rows = [
         (f"{name}, {who}", cost)
@@ -120,7 +122,7 @@ def keep(report: Report, exhibit: Exhibit) -> None:
         3,
     )
     report.target(
-        f"{size}: and where everybody watches, for one of these",
+        f"{size}: and if every broker watches, for each of these",
         herd.watches_fired / ours.watches_fired,
         ">=",
         exhibit.partitions / 10,

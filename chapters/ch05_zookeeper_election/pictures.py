@@ -525,7 +525,7 @@ def _election_figure() -> graphviz.Digraph:
         ("watch", "follow", "there is one"),
         ("watch", "race", "there is none"),
         ("race", "lead", "it worked"),
-        ("race", "watch", "somebody was faster"),
+        ("race", "watch", "another broker was faster"),
         ("follow", "watch", "the watch fires"),
         ("lead", "resign", "another id, or no znode"),
         ("resign", "watch", ""),

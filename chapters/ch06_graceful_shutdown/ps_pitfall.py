@@ -4,17 +4,18 @@ This is a piece of Kafka's history (book 000 §6.4.2; spec G3).
 
 The script looks for `kafka.Kafka` in the output of `ps ax`. Linux before 4.2 (August 2015) returned
 at most one page of a command line in /proc/PID/cmdline: 4096 bytes, whatever options `ps` had.
-Kafka's class name stands behind the class path, which is long. So the script printed "No kafka
+Kafka's class name is after the class path, which is long. So the script printed "No kafka
 server to stop". (KAFKA-4297, KAFKA-4389 and KAFKA-4931 report it. With the kernel 3.10 of RHEL and
 CentOS 7 the problem lasted for years.) Newer kernels return the whole command line, and a `ps` that
 writes into a pipe prints all of it. But procps still cuts its lines at COLUMNS if this variable is
 in the environment.
 
 The exhibit starts three processes. The first has the command line of a broker with a short class
-path, the second that of a broker with a long class path. The third is no broker, but its program
-lies in a folder called kafka. The shell runs the script's own pipeline on what today's `ps` prints,
-and on the same command lines cut as the old kernels cut them. Then it runs the book's remedy, which
-looks for `kafka` alone. At the end, `kafka-edu server-stop` looks for the brokers.
+path, and the second has the command line of a broker with a long class path. The third is not a
+broker, but its program lies in a folder called kafka. The shell runs the script's own pipeline on
+what today's `ps` prints, and on the same command lines cut as the old kernels cut them. Then it
+runs the book's remedy, which looks for `kafka` alone. At the end, `kafka-edu server-stop` looks for
+the brokers.
 """
 
 import contextlib
@@ -187,22 +188,31 @@ def report_of(seen: list[Seen], lengths: dict[str, int]) -> Report:
             1,
         )
     report.target(
-        "before 4.2: the script finds the one with the short (1: yes)", int(old.short), "==", 1
+        "before 4.2: the script finds the broker with the short command line (1: yes)",
+        int(old.short),
+        "==",
+        1,
     )
     report.target(
-        "before 4.2: the script finds the one with the long (1: yes)", int(old.long), "==", 0
+        "before 4.2: the script finds the broker with the long command line (1: yes)",
+        int(old.long),
+        "==",
+        0,
     )
     report.target(
-        "before 4.2: the remedy finds the one with the long (1: yes)", int(remedy.long), "==", 1
+        "before 4.2: the remedy finds the broker with the long command line (1: yes)",
+        int(remedy.long),
+        "==",
+        1,
     )
     report.target(
-        "before 4.2: the remedy takes a program for a broker that is none (1: yes)",
+        "before 4.2: the remedy also finds a program that is not a broker (1: yes)",
         int(remedy.bystander),
         "==",
         1,
     )
     report.target("by whole arguments: brokers found", whole.short + whole.long, "==", 2)
-    report.target("by whole arguments: others taken for brokers", int(whole.bystander), "==", 0)
+    report.target("by whole arguments: other programs found", int(whole.bystander), "==", 0)
     return report
 
 
@@ -219,8 +229,8 @@ def ps_pitfall(console: Console) -> Report:
     report.end(
         happened="Kafka's pipeline found the broker with the short command line, and on Linux"
         " before 4.2 it missed the one with the long command line.",
-        why="Before 4.2 the kernel kept only the first 4,096 bytes of a command line, and the class"
-        " name kafka.Kafka stands at its end.",
+        why="Before 4.2 the kernel kept only the first 4,096 bytes of a command line, and the"
+        " class name kafka.Kafka is at its end.",
         look_next="Stop a broker the safe way, which compares whole arguments:"
         f" {python_process.command_line('server-stop')}. Book 000 §6.4.2 tells the story.",
     )

@@ -146,7 +146,7 @@ class Stage:
     def recording(self, broker: int, life: int = 0) -> Path:
         """Return the file with a broker's recording of one life (from a start to the next end).
 
-        `life` counts back from the present life, which is 0. Each start renames the recording
+        `life` counts back from the current life, which is 0. Each start renames the recording
         before it to .1, .2 …
         """
         path = self._recordings / f"{broker}.record"
@@ -361,7 +361,7 @@ def report_of(outcome: Outcome) -> Report:
     report.target("SIGTERM: partitions remaining", sigterm.end.remaining, "==", 0)
     report.target("SIGTERM: produce requests failed", sigterm.given_up, "==", 0)
     report.target(
-        "SIGTERM: refused to the hasty producer without a leader, beside kill -9",
+        "SIGTERM: records refused to the hasty producer without a leader, compared with kill -9",
         sigterm.given_up_without_leader,
         "<",
         kill.given_up_without_leader,
@@ -376,13 +376,13 @@ def report_of(outcome: Outcome) -> Report:
         "SIGTERM: segments recovered at the next start", sigterm.start.recovered_segments, "==", 0
     )
     report.target(
-        "SIGTERM: logs of which nothing was read",
+        "SIGTERM: logs that were opened without reading records",
         sigterm.start.clean_logs,
         "==",
         sigterm.start.logs,
     )
     report.target(
-        "SIGTERM: ms without a leader, longest, beside kill -9",
+        "SIGTERM: ms without a leader, longest, compared with kill -9",
         round(sigterm.moves.longest_ms, 1),
         "<",
         round(kill.moves.longest_ms, 1),
@@ -407,7 +407,7 @@ def report_of(outcome: Outcome) -> Report:
 
 def show(outcome: Outcome, console: Console) -> None:
     table = Table(
-        "", *(each.how for each in outcome.rounds), title="A broker goes", title_justify="left"
+        "", *(each.how for each in outcome.rounds), title="A broker stops", title_justify="left"
     )
     for column in table.columns[1:]:
         column.justify = "right"
@@ -456,10 +456,10 @@ def shutdown(console: Console, partitions: int, rate: int, zookeeper: str) -> Re
         happened="A partition of the broker was without a leader for"
         f" {orderly.moves.median_ms:,.0f} ms after SIGTERM and for"
         f" {killed.moves.median_ms:,.0f} ms after kill -9 (median), and no acked record was lost.",
-        why="A broker that stops in good order first lets the controller move its leaders and"
-        " flushes its logs, but a killed one is missed only when its ZooKeeper session expires and"
-        " must recover its logs.",
-        look_next=f"Do it yourself with {command_line('cluster stop 1')} and"
+        why="A broker that gets SIGTERM first lets the controller move its leaders, and flushes"
+        " its logs. A killed broker is noticed only when its ZooKeeper session expires, and must"
+        " recover its logs.",
+        look_next=f"Try it yourself with {command_line('cluster stop 1')} and"
         f" {command_line('cluster kill 1')}, while {command_line('dashboard')} is open.",
     )
     return report

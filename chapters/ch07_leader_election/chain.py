@@ -513,8 +513,8 @@ def chain(console: Console, controller: bool, zookeeper: str) -> Report:
     report.end(
         happened=f"Broker {outcome.victim} was killed, another replica was elected, and the"
         " producer got its next acknowledgement from there.",
-        why="Each event above stands below its latest cause, and a key that both ends hold proves"
-        " each link between two processes.",
+        why="Each event above is printed below its latest cause. Each link between two processes"
+        " is proved by a key that both events hold.",
         look_next="docs/chains.md lists every kind of link, and in"
         f" {command_line('dashboard')} the enter key on a line of the ticker follows its chain.",
     )

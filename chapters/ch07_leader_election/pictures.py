@@ -48,7 +48,7 @@ WEB: Final = TopicPartition("web", 0)
 OLD_FORMAT: Final = "0.10.2"
 """A message.format.version whose records have no leader epoch."""
 
-#: The book's topic-leader: partition → (AR, ISR). The ISR has another order than the AR.
+#: The book's topic-leader: partition → (AR, ISR). The ISR has a different order than the AR.
 TOPIC_LEADER: Final[Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "topic-leader-0": ((1, 2, 0), (0, 2, 1)),
     "topic-leader-1": ((2, 0, 1), (2, 0, 1)),

@@ -2,7 +2,7 @@
 
 The clients bootstrap on the proxy: they get the brokers' addresses from it.
 
-    boot    starts the proxy, lets clients bootstrap on it and send records
+    bootstrap    starts the proxy, lets clients bootstrap on it and send records
     stop    stops the proxy; the clients send more records, and a new client tries to bootstrap
     wrong   replays the metadata with a wrong host in it, and lets a client bootstrap on that
 
@@ -37,9 +37,9 @@ from ..chapter import JobPlace
 from .proxy import bytes_into
 
 JOBS: Final[Mapping[str, str]] = {
-    "boot": "start a proxy, and let clients boot on it",
-    "stop": "stop the proxy, and let the clients go on",
-    "wrong": "play back metadata with a host in it that nobody knows",
+    "boot": "start a proxy, and let clients start with it",
+    "stop": "stop the proxy, and let the clients continue",
+    "wrong": "play back metadata with a host that does not exist",
 }
 #: Extra packages that the jobs need: none.
 NEEDS: Final[tuple[str, ...]] = ()

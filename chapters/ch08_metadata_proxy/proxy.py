@@ -173,7 +173,7 @@ def run(
 ) -> Outcome:
     """Run the experiment on a cluster and a proxy that are ready."""
     if not boots(address, STANDSTILL_S):
-        raise ClusterError(f"no client boots on the proxy: {proxy.said()}")
+        raise ClusterError(f"no client gets metadata from the proxy: {proxy.said()}")
     bytes_before = bytes_into(cluster)
     producer = LogProducer(address, TOPIC, endless_lines(7), rate)
     consumer = LogConsumer(cluster.bootstrap_servers, TOPIC, PARTITIONS)
@@ -253,7 +253,7 @@ def report_of(outcome: Outcome) -> Report:
         "requests for Metadata to the proxy", proxied.requests.get(ApiKey.METADATA.name, 0), ">", 0
     )
     report.target(
-        "bytes into the proxy, of those into the brokers",
+        "bytes into the proxy / bytes into the brokers",
         proxied.bytes_in / outcome.brokers_bytes_in,
         "<",
         0.01,
@@ -266,8 +266,12 @@ def report_of(outcome: Outcome) -> Report:
     report.target("records that were not acked", verdict.produced - verdict.acked, "==", 0)
     report.target("acked records that are lost", verdict.lost, "==", 0)
     report.target("records read twice", verdict.duplicates, "==", 0)
-    report.target("records consumed, beside those acked", verdict.consumed - verdict.acked, "==", 0)
-    report.target("new clients that boot on the stopped proxy", outcome.new_clients, "==", 0)
+    report.target(
+        "records consumed, compared with those acked", verdict.consumed - verdict.acked, "==", 0
+    )
+    report.target(
+        "new clients that get metadata from the stopped proxy", outcome.new_clients, "==", 0
+    )
     return report
 
 
@@ -277,7 +281,7 @@ def report_of(outcome: Outcome) -> Report:
     type=click.FloatRange(2),
     default=20.0,
     show_default=True,
-    help="How long to produce, at least.",
+    help="The shortest time to produce, in seconds.",
 )
 @click.option(
     "--rate",

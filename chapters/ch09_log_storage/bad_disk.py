@@ -385,7 +385,7 @@ def play(stage: Stage, case: Case, console: Console) -> Seen:
     case.repair()
     healed_s = stage.restart()
     console.print(
-        f"[green]●[/] offline after {seconds:.1f} s: partitions {offline}; the broker went on with"
+        f"[green]●[/] offline after {seconds:.1f} s: partitions {offline}; the broker still led"
         f" {others}; healed {healed_s:.1f} s after the restart"
     )
     return seen._replace(healed_s=round(healed_s, 2))
@@ -446,11 +446,11 @@ def run(stage: Stage, cases: list[Case], console: Console) -> Outcome:
 
 
 def show(outcome: Outcome, console: Console) -> None:
-    table = Table("the dir is", title=f"What became of broker {VICTIM}", title_justify="left")
+    table = Table("the dir is", title=f"What happened to broker {VICTIM}", title_justify="left")
     for column in (
         "offline after, s",
         "offline",
-        "went on leading",
+        "still leads",
         "acked meanwhile",
         "in sync after repair, s",
     ):
@@ -491,7 +491,7 @@ def report_of(outcome: Outcome) -> Report:
         played,
     )
     report.target(
-        "cases in which the broker stayed up and led on in its other dir",
+        "cases in which the broker stayed up and kept leading in its other dir",
         sum(s.alive and s.still_leads > 0 for s in outcome.seen),
         "==",
         played,
@@ -502,7 +502,7 @@ def report_of(outcome: Outcome) -> Report:
         for s in outcome.seen
     )
     report.target(
-        "cases in which DescribeLogDirs names the bad dir, and only that", named, "==", played
+        "cases in which DescribeLogDirs names the bad dir, and no other", named, "==", played
     )
     report.target(
         "with no dir left the broker ends and says why (1: yes)",

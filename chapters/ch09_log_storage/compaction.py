@@ -5,8 +5,8 @@ remove each record whose key occurs again later (docs/compaction.md; spec S4).
 
 A producer of librdkafka writes records with random keys, and deletes some keys by tombstones. A
 second producer writes in transactions. It commits and aborts them in turn. At first
-`min.cleanable.dirty.ratio` is 1, so nothing is compacted. Then it is lowered while the load goes
-on, and at the end a consumer reads the topic from its beginning. Each record must be at the
+`min.cleanable.dirty.ratio` is 1, so nothing is compacted. Then it is lowered while the load
+continues, and at the end a consumer reads the topic from its beginning. Each record must be at the
 offset where it was acked, and each key must have its last value.
 """
 
@@ -193,7 +193,7 @@ class Judged(NamedTuple):
 
     read: int
     keys: int
-    """Number of keys that have a value in the end."""
+    """Number of keys that have a value at the end."""
     lost_or_old: int
     """Number of keys whose last acked value is missing, or that have an older value."""
     came_back: int
@@ -323,11 +323,11 @@ def run(
     )
     lowered = time.monotonic()
     set_dirty_ratio(cluster.bootstrap_servers, "0.1")
-    console.print("[yellow]●[/] min.cleanable.dirty.ratio is 0.1 now, and the load goes on")
+    console.print("[yellow]●[/] min.cleanable.dirty.ratio is 0.1 now, and the load continues")
     for broker in range(BROKERS):
         _wait_until_clean(cluster, load, broker, before.active_base)
     more = len(load.acked) + rate
-    _wait(load, lambda: len(load.acked), more, "the load to go on")
+    _wait(load, lambda: len(load.acked), more, "the load to continue")
     load.stop.set()
     load.join(2 * _PATIENCE_S)
     load.check()
@@ -384,7 +384,7 @@ def _wait_until_clean(cluster: Cluster, load: Load, broker: int, offset: int) ->
 
 def show(outcome: Outcome, console: Console) -> None:
     table = Table(
-        title="What each group of segments has lost, on the leader",
+        title="Records removed from each group of segments, on the leader",
         title_justify="left",
         box=SIMPLE_HEAD,
         padding=0,
@@ -401,7 +401,7 @@ def show(outcome: Outcome, console: Console) -> None:
         )
     console.print(table)
     if len(outcome.groups) > _ROWS_SHOWN:
-        console.print(f"and {len(outcome.groups) - _ROWS_SHOWN} groups more")
+        console.print(f"and {len(outcome.groups) - _ROWS_SHOWN} more groups")
     for done in outcome.passes[:3]:
         console.print(
             f"a pass over offsets {done.from_offset:,} to {done.to_offset:,}:"
@@ -413,15 +413,15 @@ def show(outcome: Outcome, console: Console) -> None:
 def report_of(outcome: Outcome) -> Report:
     report, judged = Report(NAME), outcome.judged
     report.figure("records acked", outcome.acked)
-    report.figure("records read in the end", judged.read)
-    report.figure("keys that have a value in the end", judged.keys)
+    report.figure("records read at the end", judged.read)
+    report.figure("keys that have a value at the end", judged.keys)
     report.figure("bytes before, on the leader", outcome.before.bytes)
-    report.figure("bytes in the end, on the leader", outcome.after.bytes)
+    report.figure("bytes at the end, on the leader", outcome.after.bytes)
     report.figure("passes of the leader's cleaner", len(outcome.passes))
     report.figure("keys in the map of the first pass", outcome.passes[0].keys)
     for what in GONE:
         report.figure(
-            f"{what}, gone on the leader", sum(getattr(one, what) for one in outcome.groups)
+            f"{what}, removed on the leader", sum(getattr(one, what) for one in outcome.groups)
         )
     report.figure(
         "longest wait for an ack before the cleaner began, ms",
@@ -431,7 +431,7 @@ def report_of(outcome: Outcome) -> Report:
         "longest wait for an ack while it worked, ms", round(outcome.longest_after_s * 1000)
     )
     tombstones = sum(one.tombstones for one in outcome.groups)
-    report.target("tombstones that went after delete.retention.ms", tombstones, ">", 0)
+    report.target("tombstones removed after delete.retention.ms", tombstones, ">", 0)
     report.target("replicas that were compacted", outcome.cleaned_brokers, "==", BROKERS)
     report.target("keys without their last acked value", judged.lost_or_old, "==", 0)
     report.target("deleted keys that came back", judged.came_back, "==", 0)
@@ -439,7 +439,7 @@ def report_of(outcome: Outcome) -> Report:
     report.target("records out of order", judged.out_of_order, "==", 0)
     report.target("records of aborted transactions that were read", judged.from_aborted, "==", 0)
     share = outcome.after.bytes / outcome.before.bytes
-    report.target("bytes in the end, as a share of before", round(share, 3), "<=", 0.7)
+    report.target("bytes at the end, as a share of the bytes before", round(share, 3), "<=", 0.7)
     return report
 
 
@@ -466,7 +466,7 @@ def compaction(console: Console, keys: int, rate: int, seconds: int, zookeeper: 
     """Compact a topic of few keys under load: what each segment loses, and that no key loses its
     last value.
 
-    Exits with 1 when a target does not hold.
+    Exits with 1 when a target is missed.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-recordings-") as folder:
         recorded = {
@@ -480,9 +480,9 @@ def compaction(console: Console, keys: int, rate: int, seconds: int, zookeeper: 
     report = report_of(outcome)
     report.end(
         happened=f"{outcome.before.bytes:,} bytes became {outcome.after.bytes:,} while the load"
-        f" went on, and each of {outcome.judged.keys:,} keys has its last acked value.",
-        why="A record whose key occurs again later says nothing that a reader of the whole topic"
-        " needs, so the cleaner leaves it out when it copies a segment; offsets never change.",
+        f" continued, and each of {outcome.judged.keys:,} keys has its last acked value.",
+        why="A reader of the whole topic needs only the last record of each key. So the cleaner"
+        " leaves out the others when it copies a segment; offsets never change.",
         look_next="Read docs/compaction.md, and see the Log screen (L) of"
         f" {command_line('dashboard')} while a compacted topic is written.",
     )

@@ -17,7 +17,7 @@ from kafka_edu.trace.events.spark import JobStarted
 from ..chapter import JobPlace
 
 JOBS: Final[Mapping[str, str]] = {
-    "lose-dir": "put a file where broker 2 has its log dir",
+    "lose-dir": "replace the log dir of broker 2 by a file",
     "repair": "put broker 2's log dir back",
 }
 #: Extra packages that the jobs need: none.

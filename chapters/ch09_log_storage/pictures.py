@@ -48,12 +48,12 @@ FOLDER: Final = "/d/web-0"
 INTERVAL: Final = 4_096
 """The default of index.interval.bytes."""
 HOUR_MS: Final = 3_600_000
-#: The segments of the book's folder topic1-0, and the offset that it looks for.
+#: The segments of the book's folder topic1-0, and the offset that the book searches for.
 BOOK_BASES: Final = (0, 368_769, 737_337, 1_105_814)
 BOOK_OFFSET: Final = 425_314
 BOOK_BATCH: Final = 100
 """The number of records in a batch of the book's log. We chose it: the book has no number."""
-#: The index entries of the book's second example, and the record that it looks for.
+#: The index entries of the book's second example, and the record that the book searches for.
 SPARSE: Final = (80, 120, 200)
 SPARSE_WANTED: Final = 115
 
@@ -292,7 +292,7 @@ def _rolls(log: Log, before: int) -> bool:
 
 @cache
 def rolled() -> list[Rolled]:
-    """Fill four logs until each begins a new segment, each for another reason."""
+    """Fill four logs until each begins a new segment, each for a different reason."""
     return [_by_size(), _by_time(), _by_index(), _by_range()]
 
 

@@ -155,8 +155,7 @@ def run(cluster: Cluster, rate: int, console: Console) -> Outcome:
     cluster.kill(VICTIM)
     tries = tries_until_free(cluster)
     console.print(
-        f"[red]✕[/] kill -9 {pid}: its lock could be had at try {tries}; the broker is started"
-        " again"
+        f"[red]✕[/] kill -9 {pid}: its lock was free at try {tries}; the broker is started again"
     )
     cluster.start(VICTIM)
     leaders = wait_until_in_sync(cluster.bootstrap_servers, TOPIC, PARTITIONS)
@@ -217,7 +216,7 @@ def report_of(outcome: Outcome) -> Report:
         1,
     )
     report.target(
-        "tries until the lock could be had after the kill -9", outcome.tries_after_kill, "==", 1
+        "tries until the lock was free after the kill -9", outcome.tries_after_kill, "==", 1
     )
     report.target("acked records", outcome.acked, ">", 0)
     report.target("acked records that are lost", outcome.found.lost, "==", 0)

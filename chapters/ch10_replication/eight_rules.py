@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import click
+import confluent_kafka.admin  # noqa: F401 (else a Ctrl-C in list_topics is an ImportError)
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from kafka import KafkaProducer
 from kafka.errors import KafkaError as PythonError
@@ -213,7 +214,7 @@ def look_at_results(stage: Stage, kept: bool) -> Outcome:
         producer.produce(topic, b"%d shortened" % number, partition=0)
     producer.flush(PATIENCE_S)
     there = stage.there(topic)
-    note = f"{len(failed)} errors seen, and mended" if kept else "no callback: no error is seen"
+    note = f"{len(failed)} errors seen, and handled" if kept else "no callback: no error is seen"
     return Outcome(RECORDS, len(there), len(there), RECORDS - len(there), note)
 
 
@@ -435,13 +436,13 @@ class Rule(NamedTuple):
 
 
 RULES: Final = (
-    Rule("look at the result of each record", "sent, not there, unnoticed", look_at_results,
+    Rule("check the result of each record", "sent, not stored, unnoticed", look_at_results,
          RECORDS // TOO_LARGE_EVERY),
-    Rule("acks=all", "acked, not there", acks_all, RECORDS),
-    Rule("retries > 0", "sent, not there", retries, RECORDS),
-    Rule("unclean.leader.election.enable=false", "acked, not there", clean_elections, RECORDS),
-    Rule("replication.factor >= 3", "acked, not there", three_replicas, RECORDS),
-    Rule("min.insync.replicas > 1", "acked, not there", two_in_sync, RECORDS),
+    Rule("acks=all", "acked, not stored", acks_all, RECORDS),
+    Rule("retries > 0", "sent, not stored", retries, RECORDS),
+    Rule("unclean.leader.election.enable=false", "acked, not stored", clean_elections, RECORDS),
+    Rule("replication.factor >= 3", "acked, not stored", three_replicas, RECORDS),
+    Rule("min.insync.replicas > 1", "acked, not stored", two_in_sync, RECORDS),
     Rule("replication.factor > min.insync.replicas", "sent, could not be written",
          one_may_be_away, RECORDS),
     Rule("commit what is processed", "committed, not processed", commit_afterwards,
@@ -497,10 +498,10 @@ def report_of(played: Sequence[Both]) -> Report:
         report.target(f"rule {one.number} kept: lost", one.kept.lost, "==", 0)
     lost = sum(one.broken.lost for one in played)
     report.end(
-        happened=f"{len(played)} rules were broken, and {lost} records were lost. Kept, with the"
-        " same faults, none was.",
-        why="Kafka keeps a committed record as long as one replica lives that has it. The rules say"
-        " when a record is committed, on how many replicas, and who has to look.",
+        happened=f"{len(played)} rules were broken, and {lost} records were lost. When the rules"
+        " were kept, with the same faults, no record was lost.",
+        why="Kafka keeps a committed record as long as one replica lives that has it. The rules"
+        " say when a record is committed, on how many replicas, and what the client has to check.",
         look_next="Read chapter 10, section 8, and kill brokers under load:"
         f" {command_line('demo kills')}.",
     )
@@ -513,13 +514,14 @@ def report_of(played: Sequence[Both]) -> Report:
     "rules",
     type=click.IntRange(1, len(RULES)),
     multiple=True,
-    help="Only this rule; may be given several times.",
+    help="Only this rule; may be repeated.",
 )
 @zookeeper_option
 def eight_rules(console: Console, rules: tuple[int, ...], zookeeper: str) -> Report:
-    """Break each of the eight rules against loss, and keep it: count what is lost.
+    """For each of the eight rules against loss, break the rule and then keep it, and count the
+    records that are lost each time.
 
-    Exits with 1 when a target does not hold.
+    Exits with 1 when a target is missed.
     """
     numbers = sorted({*rules}) or range(1, len(RULES) + 1)
     with running_cluster(

@@ -267,7 +267,7 @@ def report_of(rounds: list[Round], delay_ms: int) -> Report:
     unseen = sum(r.acked - r.follower_after_ack for r in rounds)
     gone = sum(r.fast_follower - r.slow_follower_then for r in rounds)
     report.figure("records acked (acks=all)", acked)
-    report.figure("the slow link delays each way, ms", delay_ms)
+    report.figure("delay of the slow link in each direction, ms", delay_ms)
     report.figure(
         "ms from the ack until the follower showed all, median",
         round(statistics.median(r.behind_ms for r in rounds)),
@@ -311,7 +311,7 @@ def report_of(rounds: list[Round], delay_ms: int) -> Report:
     type=click.IntRange(100, 3_000),
     default=1_000,
     show_default=True,
-    help="How slow the link between the leader and one follower is, each way.",
+    help="The delay of the link between the leader and one follower, in each direction.",
 )
 @zookeeper_option
 def follower_fetch(
@@ -319,7 +319,7 @@ def follower_fetch(
 ) -> Report:
     """Read from followers: an acked record is not there yet, and a seen one is gone again.
 
-    Exits with 1 when a target does not hold.
+    Exits with 1 when a target is missed.
     """
     with running_cluster(
         "follower-fetch",
@@ -337,9 +337,9 @@ def follower_fetch(
         happened=f"Of {acked:,} acked records, a consumer at a follower did not see {unseen:,} yet,"
         f" and {gone:,} that it had seen at one follower were gone at the other. At the leader none"
         " was missing.",
-        why="A follower shows consumers what lies below its own high watermark, and the leader's"
-        " high watermark reaches it only with the response to a fetch. Each follower learns it at"
-        " another time.",
+        why="A follower shows consumers the records below its own high watermark. It learns the"
+        " leader's high watermark only from the response to a fetch, and each follower gets that"
+        " response at a different time.",
         look_next="Read docs/follower-fetch.md, and try another delay:"
         f" {command_line('demo follower-fetch --delay-ms 300')}.",
     )

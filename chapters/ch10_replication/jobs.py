@@ -31,7 +31,7 @@ from .one_partition import PARTITION, PATIENCE_S, read_to_the_end, wait_for_lead
 JOBS: Final[Mapping[str, str]] = {
     "orders": "send ten records with acks=all",
     "refused": "send records until the leader refuses them",
-    "read": "look which of these records are in the log",
+    "read": "check which of these records are in the log",
 }
 #: Extra packages that the jobs need: none.
 NEEDS: Final[tuple[str, ...]] = ()
@@ -86,8 +86,8 @@ class OrderJobs:
     def _leader(self) -> str:
         """Return the address (host:port) of the partition's leader, as ZooKeeper names it.
 
-        The brokers are not asked, because they may be paused. Raises Standstill if the partition
-        has no leader.
+        This reads ZooKeeper and not a broker, because the brokers may be paused. Raises Standstill
+        if the partition has no leader.
         """
         with closing(attach(self._place.cluster)) as cluster:
             leader = wait_for_leader(

@@ -1,4 +1,4 @@
-"""Kill brokers with -9 for a minute: five brokers die and come back, the controller too.
+"""Kill brokers with -9 for a minute: five brokers, including the controller, die and come back.
 
 Two producers run meanwhile. Afterwards the demo checks the fate of every record. The demo uses
 replication factor 3, min.insync.replicas 2, acks=all, and idempotent producers on confluent-kafka
@@ -119,7 +119,7 @@ def identical_partitions(cluster: Cluster) -> int:
 def _log_bytes(folder: Path) -> bytes:
     """Return the bytes of all segments of a replica, one after another.
 
-    So it does not matter where each broker begins its segments.
+    They are joined, so that it does not matter where each broker begins its segments.
     """
     return b"".join(path.read_bytes() for path in sorted(folder.glob("*.log")))
 
@@ -175,7 +175,7 @@ def report_of(outcome: Outcome) -> Report:
     for name, seconds in outcome.longest_silences.items():
         report.figure(f"longest time without an ack on a partition, {name}, s", seconds)
     report.target("brokers killed", outcome.kills, ">=", len(KILLS))
-    report.target("controllers among them", outcome.controllers_killed, ">=", 1)
+    report.target("of these, controllers", outcome.controllers_killed, ">=", 1)
     report.target("acked records", outcome.acked, ">", 0)
     report.target("acked records that are lost", outcome.found.lost, "==", 0)
     report.target("records stored twice", outcome.found.duplicates, "==", 0)
@@ -195,7 +195,7 @@ def report_of(outcome: Outcome) -> Report:
     type=click.FloatRange(10),
     default=60.0,
     show_default=True,
-    help="How long to produce, at least.",
+    help="The shortest time to produce, in seconds.",
 )
 @click.option(
     "--rate",

@@ -26,6 +26,8 @@ from kafka_edu.instruments.drawings.figure import (
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.record.memory_records import read_all
 from kafka_edu.replication.fetch_params import FetchIsolation
+from kafka_edu.replication.partition_reads import read_records
+from kafka_edu.replication.partition_view import remote_leos
 from kafka_edu.sim.stepped_cluster import ModelBroker, Produced, SteppedCluster
 from kafka_edu.sim.stepped_cluster import T as PARTITION
 
@@ -68,7 +70,8 @@ def _cluster(brokers: int = 2, wait_ms: int = 0) -> SteppedCluster:
 
 def read_at(broker: ModelBroker) -> int:
     """Return how many records a consumer can read from the start of this broker's log."""
-    read = broker.partition.read_records(
+    read = read_records(
+        broker.partition,
         0,
         1 << 20,
         current_leader_epoch=-1,
@@ -112,7 +115,7 @@ def book_state() -> BookState:
     for _ in range(2):
         cluster.fetch(1)
     leader = cluster.leader
-    known = dict(leader.partition.remote_leos())
+    known = dict(remote_leos(leader.partition))
     replicas = tuple(
         Offsets(broker.id, broker.hw, broker.leo, known.get(broker.id, broker.leo))
         for broker in cluster.brokers
@@ -173,7 +176,7 @@ def one_record() -> list[Moment]:
     moments: list[Moment] = []
 
     def note(words: str) -> None:
-        remote = dict(leader.partition.remote_leos())[1]
+        remote = dict(remote_leos(leader.partition))[1]
         answered = produced is not None and produced.error() is Errors.NONE
         moments.append(
             Moment(words, leader.leo, remote, leader.hw, follower.leo, follower.hw, answered)

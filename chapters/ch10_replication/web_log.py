@@ -179,7 +179,7 @@ def stream(
         _stream_until(began + WARM_UP_S, narrator, producer, consumer, at_least_acked=1)
         with demo_admin(cluster.bootstrap_servers) as admin:
             killing = kill_leader(cluster, admin, narrator, producer, consumer)
-        narrator.doing("streaming on with two brokers")
+        narrator.doing("streaming continues with two brokers")
         _stream_until(
             max(began + seconds, time.monotonic() + WARM_UP_S), narrator, producer, consumer
         )
@@ -253,7 +253,7 @@ def demo_cluster(keep: bool, zookeeper: str, narrator: Narrator) -> Iterator[tup
 
 def show(result: Result, console: Console) -> None:
     verdict, killing = result.verdict, result.killing
-    table = Table(show_header=False, title="What came of it", title_justify="left")
+    table = Table(show_header=False, title="What happened", title_justify="left")
     table.add_column()
     table.add_column(justify="right")
     table.add_row("produced", f"{verdict.produced:,}")
@@ -315,7 +315,7 @@ def report_of(result: Result) -> Report:
     type=click.FloatRange(0),
     default=12.0,
     show_default=True,
-    help="How long to stream, at least; it takes a new leader too.",
+    help="The shortest time to stream, in seconds. The run also waits for a new leader.",
 )
 @click.option(
     "--rate",
@@ -324,7 +324,7 @@ def report_of(result: Result) -> Report:
     show_default=True,
     help="Records a second.",
 )
-@click.option("--seed", type=int, default=7, show_default=True, help="Of the web log.")
+@click.option("--seed", type=int, default=7, show_default=True, help="The seed of the web log.")
 @zookeeper_option
 @click.option("--keep", is_flag=True, help="Leave the cluster up at the end.")
 @json_option

@@ -133,7 +133,7 @@ class Crew:
         self._started: list[LocalMember | ProcessMember] = []
         self.partitions = partitions
         self.members: list[Member] = []
-        """The present members. A member that was lost, or has left, is not in the list."""
+        """The current members. A member that was lost, or has left, is not in the list."""
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()

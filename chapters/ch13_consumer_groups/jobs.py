@@ -45,11 +45,11 @@ JOBS: Final[Mapping[str, str]] = {
     "leaves": "let a member close its consumer",
     "crashes": "kill a member",
     "slow": "let a member work too long on its records",
-    "stopped": "let a member stand still, while a new one joins",
+    "stopped": "stop a member with SIGSTOP, while a new one joins",
     "dynamic": "restart a member",
     "static": "restart a static member",
     "grows": "add a partition to the topic",
-    "outlives": "let two members go on",
+    "outlives": "let two members continue",
 }
 #: Extra packages that the jobs need: none.
 NEEDS: Final[tuple[str, ...]] = ()

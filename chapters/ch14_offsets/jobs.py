@@ -42,10 +42,10 @@ from .worker import AFTER_COMMIT, BATCH, EVERY_S, POINTS, QUEUED, THOUSAND, Comm
 
 JOBS: Final[Mapping[str, str]] = {
     "place": "read five of ten records, and commit",
-    "goes-on": "read on with the same group",
+    "goes-on": "continue reading with the same group",
     "antique": "commit to ZooKeeper, as old consumers did",
     "six-eight": "commit 6 and 8 of ten records, and read again",
-    "wrong-commits": "commit 20 and 5 after ten records, and read on",
+    "wrong-commits": "commit 20 and 5 after ten records, and continue reading",
     "thousands": "commit every thousand records, and be killed after record 9988",
     "commit-first": "commit, then work, and be killed at four points",
     "work-first": "work, then commit, and be killed at four points",
@@ -206,7 +206,7 @@ class OffsetJobs:
     # Where a place is kept.
 
     async def _read_five(self) -> None:
-        """Read five of ten records, and commit. The commit is 5: the next to read."""
+        """Read five of ten records, and commit. The commit is 5, the offset of the next record."""
         group = READERS
         tp = await self._new_topic_with("place", TEN)
         async with self._consumer("reader", group) as consumer:

@@ -225,7 +225,7 @@ class Reset(NamedTuple):
 def resets() -> Sequence[Reset]:
     """Let consumers begin with three policies and three committed offsets. The log has 10 records.
 
-    A consumer with `assign` reads the offset of its group, but is no member of it.
+    A consumer with `assign` reads the offset of its group, but is not a member of it.
     """
     bench = Bench()
     [tp] = bench.topic("web", 1)

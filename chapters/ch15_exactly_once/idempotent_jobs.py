@@ -18,7 +18,7 @@ from ..demo_parts.counted import counted
 from ..demo_parts.own_reader import ends_of, read_from
 
 RESETS: Final[Mapping[str, str]] = {
-    "resets": "break connections until a record is twice in the log",
+    "resets": "break connections until the log has a record twice",
     "resets-idempotent": "the same with idempotence",
 }
 LIMITS: Final = "limits"

@@ -61,7 +61,7 @@ ORDERS: Final = {
 
 
 class Transform:
-    """The program's clients, and its present batch of orders."""
+    """The program's clients, and its current batch of orders."""
 
     def __init__(
         self, consumer: Consumer, producer: Producer, order: Order, group: str, mail: Path

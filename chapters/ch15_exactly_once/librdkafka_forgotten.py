@@ -46,7 +46,7 @@ _LOOK_EVERY_S: Final = 0.05
 #: Each job, with its description. Its topic and its client have the same name.
 FORGOTTEN: Final[Mapping[str, str]] = {
     "forgotten-killed": "kill -9 a leader whose answers to five batches did not arrive",
-    "forgotten-stopped": "stop such a leader in good order",
+    "forgotten-stopped": "stop such a leader with SIGTERM",
 }
 log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())  # the job itself reports the error that ends librdkafka

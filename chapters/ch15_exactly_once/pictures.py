@@ -416,7 +416,7 @@ def _states_figure() -> graphviz.Digraph:
 
 
 def _isolation_figure() -> graphviz.Digraph:
-    """Draw the log after each step, up to the LSO and behind it."""
+    """Draw the log after each step, up to the LSO and after it."""
     log = [one.stored for one in readings()]
     rows: Rows = []
     for one in readings():

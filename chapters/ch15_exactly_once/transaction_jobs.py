@@ -29,7 +29,7 @@ TRANSACTION_JOBS: Final[Mapping[str, str]] = {
     "commit": "commit that transaction",
     "abort": "write the same again, and abort",
     "zombie": "start a second producer with the same transactional id",
-    "hang": "kill a producer in its transaction, and wait for its end",
+    "hang": "kill a producer in its transaction, and wait until the transaction ends",
     "cost": "send the same records in transactions of several sizes",
 }
 BANK: Final = "bank"
@@ -42,7 +42,7 @@ that a broker accepts by default (transaction.max.timeout.ms).
 TIMEOUT_MS: Final = 20_000
 """transaction.timeout.ms of the producer that dies."""
 BEHIND: Final = 5
-"""How many records are written behind the open transaction."""
+"""How many records are written after the open transaction."""
 MEASURED: Final = 60
 #: Records in a transaction. 0: no transactions, only idempotence.
 SIZES: Final = (0, 1, 10, 60)

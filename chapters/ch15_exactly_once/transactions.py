@@ -393,7 +393,7 @@ def report_of(outcome: Outcome) -> Report:
     for counted in outcome.counted:
         name = counted.application
         report.figure(f"{name}: times killed", counted.application_kills)
-        report.figure(f"{name}: times ended by itself, on an error", counted.own_ends)
+        report.figure(f"{name}: times it ended with an error, without a kill", counted.own_ends)
         report.figure(f"{name}: records for read_committed", counted.committed)
         report.figure(f"{name}: records for read_uncommitted", counted.uncommitted)
         report.figure(
@@ -427,7 +427,7 @@ def report_of(outcome: Outcome) -> Report:
     type=click.FloatRange(20),
     default=60.0,
     show_default=True,
-    help="How long to produce input, at least.",
+    help="The shortest time to produce input, in seconds.",
 )
 @click.option(
     "--rate",

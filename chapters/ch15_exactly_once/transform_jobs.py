@@ -28,7 +28,7 @@ ORDERS_SENT: Final = 120
 
 
 class TransformJobs:
-    """These jobs on one cluster."""
+    """The transform jobs, on one cluster."""
 
     def __init__(self, place: JobPlace) -> None:
         self._place = place
@@ -78,7 +78,7 @@ class TransformJobs:
     async def _start(self, name: str, group: str, mail: str, die_after: str) -> int:
         """Run the program. Return the number of the first order in its batch when it died.
 
-        Raises ClusterError if it ends in another way.
+        Raises ClusterError if it ends in a different way.
         """
         program = await asyncio.create_subprocess_exec(
             *python_command(killed_transform.__name__, self._servers, name, group, mail, die_after),

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_edu.clients.admin.new_topic import make_topic
+from kafka_edu.clients.admin.topic_calls import usual_replicas
 from kafka_edu.clients.blocking import Admin, Producer
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.spark.query_start import start_queries
@@ -55,7 +56,7 @@ JOBS: Final[Mapping[str, str]] = {
     "follow": "read the topic ch16-live while it grows",
     "catch-up": "read the rest of ch16-live, and end",
     "late": "count visits by minute, with a watermark of 2 minutes",
-    "copies": "copy 1,000 records, lose the mark of the last batch, and start again",
+    "copies": "copy 1,000 records, delete the commit file of the last batch, and start again",
 }
 #: The group of packages that the jobs need, and modules that show whether the group is installed.
 NEEDS: Final = ("spark", "pyspark", "pyarrow", "numpy")
@@ -387,7 +388,7 @@ class Topics:
         end = time.monotonic() + _ANSWER_S
         while True:
             try:
-                make_topic(self._servers, topic, partitions, min(3, brokers))
+                make_topic(self._servers, topic, partitions, usual_replicas(brokers))
                 return True
             except KafkaException as error:
                 if error.error is not Errors.TOPIC_ALREADY_EXISTS or time.monotonic() > end:

@@ -189,9 +189,9 @@ class StreamJob:
     def wait_until(self, is_so: Callable[[], bool], what: str, *, hold: bool = False) -> None:
         """Wait until `is_so()` is true.
 
-        With `hold` the job is paused while `is_so` runs, and also after its last call. Without
-        it, a batch on a busy machine may begin and end between two calls. Raises ClusterError if
-        the job ends by itself, or if it makes no more progress.
+        With `hold` the job is paused while `is_so` runs, and it stays paused after the last call.
+        Without `hold`, a batch on a busy machine may begin and end between two calls. Raises
+        ClusterError if the job ends by itself, or if it makes no more progress.
         """
         progress = self._progress(what)
         while not (self._holds_at(is_so) if hold else is_so()):
@@ -315,7 +315,7 @@ class Outcome(NamedTuple):
 
 
 class RowsAtLeastOnce:
-    """The present sizes of the two at-least-once outputs.
+    """The current sizes of the two at-least-once outputs.
 
     They show when a batch is half written.
     """
@@ -403,13 +403,13 @@ def tell_the_story(
     rows.close()
     batches = unfinished_batches(settings.checkpoint)
     console.print(
-        "[red]✕[/] kill -9: the job, while batches were under way: "
+        "[red]✕[/] kill -9: the job, while batches were running: "
         + ", ".join(f"{name} {batch}" for name, batch in batches.items()),
         soft_wrap=True,
     )
     job.start()
     job.wait_for_a_batch("the batches that the killed job left")
-    console.print("[green]●[/] the job goes on from its checkpoint, and has repeated them")
+    console.print("[green]●[/] the job continues from its checkpoint, and has repeated them")
     executors = 0
     if workers is not None:
         job.wait_until(
@@ -500,8 +500,8 @@ def run(folder: Path, lines: int, rate: int, zookeeper: str, console: Console) -
                 if killed is None:
                     job.kill(job.family())
         console.print(
-            f"[green]●[/] {sent:,} of {feed.truth.lines:,} lines came in during the story;"
-            " all are read now"
+            f"[green]●[/] {sent:,} of {feed.truth.lines:,} lines came in during the demo; all are"
+            " read now"
         )
         return compare_all(settings, feed.truth, killed, time.monotonic() - began)
 
@@ -540,7 +540,7 @@ def report_of(outcome: Outcome) -> Report:
     report = Report("spark-kills")
     killed = outcome.killed
     report.figure("lines sent", outcome.lines)
-    report.figure("batches under way when the job was killed", killed.batches)
+    report.figure("batches that were running when the job was killed", killed.batches)
     report.figure("slots whose coordinator was killed", killed.slots)
     for place, (rows, lines) in (
         ("topic", outcome.topic_records),
@@ -549,7 +549,7 @@ def report_of(outcome: Outcome) -> Report:
         report.figure(f"at least once, {place}: rows", rows)
         report.figure(f"at least once, {place}: different lines", lines)
     report.figure("seconds from the first start to the last line", round(outcome.seconds, 1))
-    report.target("jobs killed in mid-batch", int(bool(killed.batches)), "==", 1)
+    report.target("jobs killed in the middle of a batch", int(bool(killed.batches)), "==", 1)
     if killed.executors:
         report.target("executors killed", killed.executors, "==", 1)
     else:
@@ -596,11 +596,11 @@ def spark_kills(console: Console, lines: int, rate: int, zookeeper: str) -> Repo
     report.end(
         happened="The job was killed in the middle of a batch, then"
         f" {'an executor and ' if outcome.killed.executors else ''}a broker, and all"
-        f" {outcome.lines:,} lines are there once; the outputs that are written at least once have"
-        f" doubled {doubled[0]:,} lines in the topic and {doubled[1]:,} in Parquet.",
+        f" {outcome.lines:,} lines are there once; the outputs with at-least-once writes have"
+        f" duplicates of {doubled[0]:,} lines in the topic and {doubled[1]:,} in Parquet.",
         why="Spark repeats a batch with the same offsets: in Parquet it overwrites the batch's"
         " folder, and in a topic the sink skips each slot that has committed the batch's number.",
         look_next="Read docs/spark-sink.md for what a slot is, and run"
-        f" {command_line('demo transactions')} for the same promise without Spark.",
+        f" {command_line('demo transactions')} for the same guarantee without Spark.",
     )
     return report

@@ -77,7 +77,7 @@ class Visit(NamedTuple):
 def visits() -> list[Visit]:
     """Return each visit of the job `late`, with the watermark that decides whether it is dropped.
 
-    A batch drops late visits by the watermark with which the batch before it began.
+    Each batch drops late visits. It uses the watermark with which the previous batch began.
     """
     found: list[Visit] = []
     latest = 0

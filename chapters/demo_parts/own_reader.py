@@ -36,7 +36,7 @@ async def ends_of(
 async def read_from(
     servers: str, start: Mapping[TopicPartition, int], isolation: str = UNCOMMITTED
 ) -> list[ConsumerRecord]:
-    """Return the records from these offsets to the present end, in the order of arrival.
+    """Return the records from these offsets to the current end, in the order of arrival.
 
     The position also moves over markers and aborted records, which the consumer does not return.
     """

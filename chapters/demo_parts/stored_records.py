@@ -49,7 +49,7 @@ class Found(NamedTuple):
     duplicates: int
     """How many records were stored again under the same id and epoch. No broker may do this."""
     sent_anew: int
-    """How many records were stored again under another epoch that the client had begun."""
+    """How many records were stored again under a different epoch that the client had begun."""
     out_of_order: int
     """How many records have a number that is not above that of the record before.
 

@@ -77,7 +77,7 @@ def check_live(
             else "it has checked each checksum and put the offsets in",
         )
         if not refused:
-            say("reading them with a client that nobody changed")
+            say("reading them with an unchanged client")
             yield compare_records(
                 [one for batch in BATCHES for one in batch], read_all(cluster, patience_s)
             )

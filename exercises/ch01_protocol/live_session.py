@@ -164,7 +164,7 @@ def check_live(
                 for says, action in (
                     ("a full fetch opens a session", open_session),
                     ("when nothing has changed, nothing is named", change_nothing),
-                    ("only what has moved is named", move),
+                    ("only partitions that have moved are listed", move),
                     ("what is forgotten does not come any more", forget),
                     ("a broker that was started again gets a full fetch", start_again),
                 ):

@@ -12,7 +12,7 @@ from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResp
 NONE: Final = 0
 UNSUPPORTED_VERSION: Final = 35
 HEADER_BYTES: Final = 8
-"""The number of bytes of size and correlation id, which stand before a response's body."""
+"""The number of bytes of size and correlation id, which are before a response's body."""
 
 Known = Mapping[int, Sequence[int]]
 """The versions that a client knows, by api key."""

@@ -69,7 +69,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     fetch_nothing(broker, lambda: len(expired(listener, "Fetch")) >= before + FETCHES)
     yield judge_times("fetches time out when they should", expired(listener, "Fetch"), FETCHES)
 
-    say(f"produces that time out after {SHORT_TIMEOUT_MS:,} ms, for a follower is paused")
+    say(f"produces that time out after {SHORT_TIMEOUT_MS:,} ms, because a follower is paused")
     impatient = broker.producer(SHORT_TIMEOUT_MS)
     broker.send(impatient)  # so that it knows the cluster before one of it is silent
     before = len(expired(listener, "Produce"))

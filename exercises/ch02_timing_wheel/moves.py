@@ -1,4 +1,4 @@
-"""Compute the right moves of each task as a timer's clock goes on, and show moves as text."""
+"""Compute the right moves of each task as a timer's clock continues, and show moves as text."""
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush

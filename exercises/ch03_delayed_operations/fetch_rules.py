@@ -126,7 +126,7 @@ def why(
             return end.why, one
     parts = "; ".join(end.why for _, end in ends)
     total = sum(end.size for _, end in ends)
-    return f"{parts}. Together {total:,}, and {min_bytes:,} are asked for", None
+    return f"{parts}. Together {total:,}, and the fetch wants {min_bytes:,}", None
 
 
 def draw(wanted: Wanted, state: State | None) -> tuple[str, ...]:

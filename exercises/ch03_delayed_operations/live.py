@@ -57,7 +57,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     broker.cluster.resume(PAUSED)
     yield _none_early(early, out_of_isr=broker.listener.count(IsrShrunk) > 0)
 
-    say("the follower goes on, and so do the produces")
+    say("the follower continues, and so do the produces")
     yield broker.send_all("produces are acked again", producer, AFTERWARDS)
     yield _all_readable(broker, RECORDS + early + AFTERWARDS)
 

@@ -113,7 +113,7 @@ class RightDeletion:
 
 
 class Now(Protocol):
-    """The present state of a cluster that deletes topics, as `something` and `quiet` need it."""
+    """The current state of a cluster that deletes topics, as `something` and `quiet` need it."""
 
     live: set[int]
     replicas: dict[str, dict[int, str]]

@@ -3,7 +3,7 @@ or the learner's batch decides which broker gets which request.
 
 A partition gets its leader, loses it by kill -9 and gets another one. Then its topic is deleted.
 If a table wrongly refuses a change, the partition stays in its state and an event reports it. A
-broker that gets no request goes on as before.
+broker that gets no request continues as before.
 """
 
 from collections.abc import Callable, Iterator

@@ -51,12 +51,12 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     yield send_to_all(broker, "records are acked by broker 2", RECORDS)
     say("broker 2 is stopped, and asks the controller to let it go")
     cluster.stop(BROKER)
-    yield _let_go(broker, "broker 2 is let go, and asks no more", 1)
+    yield _let_go(broker, "broker 2 gets permission to stop, and asks no more", 1)
     yield send_to_all(broker, "records are acked by the next leader", RECORDS)
     cluster.start(BROKER)
     broker.listen_again()
     asleep = _controller_is_another(broker)
-    say(f"broker {asleep}, the controller, stands still, and broker 2 is stopped")
+    say(f"broker {asleep}, the controller, is paused, and broker 2 is stopped")
     cluster.pause(asleep)
     cluster.stop(BROKER)
     yield _let_go(broker, "the controller does not answer: broker 2 asks on", 2)
@@ -82,7 +82,7 @@ def _let_go(broker: LearnerBroker, says: str, least: int) -> Step:
     broker.listener.wait_for(lambda: broker.listener.count(ServerStopped) > 0, broker.patience_s)
     attempts = [event for _, event in _attempts(broker)]
     if not attempts:
-        return Step(says, False, "it stopped and has asked nobody")
+        return Step(says, False, "it stopped without asking")
     last = attempts[-1]
     if last.error != "NONE" or last.partitions_remaining:
         return Step(

@@ -39,7 +39,7 @@ def check_live(
         yield _processed(broker)
         yield _let_go(broker)
         yield send_to_all(broker, "records are acked by the next leader", RECORDS)
-        say("somebody asks for broker 2 once more, though it is gone")
+        say("a request asks to stop broker 2 again, although it is gone")
         error = asyncio.run(_ask(cluster.bootstrap_servers))
         yield Step(
             "for a broker that is gone the request is refused",

@@ -145,7 +145,7 @@ def _loaded(broker: LearnerBroker) -> bool:
 def _recovers(broker: LearnerBroker, expected: int, segments: int) -> Step:
     says = f"the start reads {expected} of {segments} segments again"
     if not _loaded(broker):
-        return Step(says, False, "broker 2 has not told that it opened the log", late=True)
+        return Step(says, False, "broker 2 has not reported that it opened the log", late=True)
     read = sum(event.segments for event in _of_topic(broker, LogRecovered))
     cut = sum(event.truncated_bytes for event in _of_topic(broker, LogRecovered))
     return Step(says, read == expected, f"it read {read}, and cut off {cut:,} bytes")
@@ -154,7 +154,7 @@ def _recovers(broker: LearnerBroker, expected: int, segments: int) -> Step:
 def _reads_nothing(broker: LearnerBroker) -> Step:
     says = "after a clean end the start reads nothing"
     if not _loaded(broker):
-        return Step(says, False, "broker 2 has not told that it opened the log", late=True)
+        return Step(says, False, "broker 2 has not reported that it opened the log", late=True)
     clean = all(event.clean for event in _of_topic(broker, LogLoaded))
     read = sum(event.segments for event in _of_topic(broker, LogRecovered))
     return Step(says, clean and not read, f"it read {read} segments")

@@ -1,5 +1,5 @@
 """The live part of 07-2: the learner's rules keep the ISR of broker 2, which leads. Meanwhile a
-follower is paused and goes on again.
+follower is paused and continues again.
 """
 
 import json
@@ -28,7 +28,7 @@ _CAUGHT_UP: Final = re.compile(r"LEO (\d+), HW (\d+)")
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     """Run the scenario of this live part, and yield the result of each check.
 
-    A follower is paused, and later it goes on.
+    A follower is paused, and later it continues.
     """
     cluster = broker.cluster
     yield send_to_all(broker, "records are acked by all three", RECORDS)
@@ -37,7 +37,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     cluster.pause(sleeper)
     yield _leaves(broker, sleeper)
     yield _send_many(broker)
-    say(f"broker {sleeper} goes on, {MANY} records behind")
+    say(f"broker {sleeper} continues, {MANY} records behind")
     cluster.resume(sleeper)
     yield _joins(broker)
     yield send_to_all(broker, "records are acked by all three again", RECORDS)
@@ -75,7 +75,7 @@ def _leaves(broker: LearnerBroker, sleeper: int) -> Step:
         return Step(says, False, f"{', '.join(map(str, sorted(left)))} left")
     # the follower had caught up at most half a second before it was paused
     lag_ms = at_ms - began_ms + 500
-    return Step(says, lag_ms > limit_ms, f"{at_ms - began_ms:,.0f} ms after it stood still")
+    return Step(says, lag_ms > limit_ms, f"{at_ms - began_ms:,.0f} ms after it was paused")
 
 
 def _send_many(broker: LearnerBroker) -> Step:

@@ -61,11 +61,11 @@ def moment(
     with closing(_producer(broker, f"127.0.0.1:{cluster.port(BROKER)}", 1)) as alone:
         yield _send(broker, "records are acked by broker 2", alone, "committed", COMMITTED)
         yield _all_have_them(broker)
-        say("both followers stand still, and broker 2 writes records that they do not get")
+        say("both followers are paused, and broker 2 writes records that they do not get")
         for follower in (0, 1):
             cluster.pause(follower)
         yield _send(broker, "broker 2 acks records alone (acks=1)", alone, "alone", ALONE)
-    say("broker 2 is killed, and the followers go on")
+    say("broker 2 is killed, and the followers continue")
     cluster.kill(BROKER)
     for follower in (0, 1):
         cluster.resume(follower)
@@ -147,7 +147,7 @@ def _cuts(broker: LearnerBroker) -> Step:
 
 def _same(broker: LearnerBroker) -> Step:
     """Let broker 2 lead again, and check that it has exactly the records of the last leader."""
-    says = "its log is that of the last leader"
+    says = "its log equals the last leader's"
 
     if not broker.lead_again():
         return Step(says, False, "it does not come into the ISR again", late=True)

@@ -150,8 +150,8 @@ class TwoBrokers:
             )
 
     def restart_follower(self) -> None:
-        """Let the follower send a fetch, and restart at once. So the leader knows the follower's
-        LEO, but the leader's answer with the new high watermark is lost.
+        """Let the follower send a fetch and restart before the answer arrives. The leader then
+        knows the follower's LEO, but the answer with the new high watermark is lost.
         """
         follower = self._follower()
         if follower is not None:

@@ -35,7 +35,7 @@ Copied = Mapping[str, tuple[int, bool, Sequence[Partition]]]
 def right(
     names: Sequence[str] | None, version: int, topics: Copied, alive: Collection[int]
 ) -> tuple[Topic, ...]:
-    """Return the right topics of the answer. `topics` is the proxy's copy of the metadata."""
+    """Return the topics that a correct answer has. `topics` is the proxy's copy of the metadata."""
     copied = {
         name: MetadataResponseTopic(
             error_code=error,

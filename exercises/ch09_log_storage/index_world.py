@@ -43,8 +43,8 @@ class Batch(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The entry that a batch got, and the right entry. `since`: the bytes from the begin of
-    the last batch with an entry to the begin of this batch.
+    """The entry that a batch got, and the right entry. `since`: the bytes from the start of
+    the last batch with an entry to the start of this batch.
     """
 
     batch: Batch
@@ -150,7 +150,7 @@ class IndexWorld:
         self._begin()
 
     def write(self, first: int, records: int, value_bytes: int) -> Written:
-        """Write a batch. Its first offset is at the log's end or behind it."""
+        """Write a batch. Its first offset is at the log's end or after it."""
         segment, bytes_of_it = self.segments[-1], plain_batch(records, value_bytes)
         batch = Batch(first, first + records - 1, segment.size, len(bytes_of_it))
         entries = segment.ours.entries

@@ -160,7 +160,7 @@ def _read_all(broker: LearnerBroker, end: int) -> list[Stored]:
 
 def _table(expected: Mapping[str, str], stored: list[Stored]) -> Step:
     """Check that a reader of all records gets the right table."""
-    says = "whoever reads from the beginning has the right table"
+    says = "a reader that reads from the beginning has the right table"
     table: dict[str, str] = {}
     for one in stored:
         if one.value is None:

@@ -71,7 +71,7 @@ class LookUpRun:
             self._check_looks(operation)
             if self._steps.ended:
                 return self._check_end(operation)
-        raise self._wrong("the look-up ends", f"{MOST_STEPS} operations", "it goes on and on")
+        raise self._wrong("the look-up ends", f"{MOST_STEPS} operations", "the search does not end")
 
     def _check_looks(self, operation: object) -> None:
         looks, segments = self._steps.looks, self._log.segments
@@ -80,7 +80,7 @@ class LookUpRun:
             raise self._wrong(
                 f"at most {most} looks at base offsets",
                 operation,
-                f"a binary search in {len(segments)} segments needs no more",
+                f"a binary search in {len(segments)} segments needs at most this many",
             )
         if looks["entries"] > 1:
             why = "only one segment's index is searched"
@@ -90,7 +90,7 @@ class LookUpRun:
             raise self._wrong(
                 f"at most {looks_for(entries)} looks at entries",
                 operation,
-                f"a binary search in {entries} entries needs no more",
+                f"a binary search in {entries} entries needs at most this many",
             )
 
     def _check_end(self, operation: object) -> None:
@@ -109,7 +109,7 @@ class LookUpRun:
         if right is None:
             return f"no batch has {self._offset} or a later offset"
         if found is None:
-            return "there is a batch with that offset, or behind the gap that it lies in"
+            return "a batch has that offset, or follows the gap in which the offset lies"
         if found < right:
             return f"all records of that batch are below {self._offset}"
         return f"an earlier batch has {self._offset}, or a later offset"

@@ -49,7 +49,7 @@ def plain_batch(count: int, value_bytes: int, at_ms: int = NOW_MS) -> bytes:
 
 
 def append_at(log: Log, offset: int, batch: bytes) -> None:
-    """Append a batch whose first offset is `offset`, at the log's end or behind it, as a follower
+    """Append a batch whose first offset is `offset`, at the log's end or after it, as a follower
     does.
     """
     own = bytearray(batch)

@@ -1,8 +1,8 @@
 """The live part of 10-6: the learner's Fetcher decides what broker 2 does as a follower.
 
-Broker 2 dies with records that nobody else has, and comes back. Meanwhile the beginning of another
-log is deleted. Then another leader is killed and comes back. At last a leader does not hear that it
-was elected. In the end the logs of all brokers have to be equal.
+Broker 2 dies with records that no other broker has, and comes back. Meanwhile the beginning of
+another log is deleted. Then another leader is killed and comes back. At last a leader does not hear
+that it was elected. In the end the logs of all brokers have to be equal.
 """
 
 import json
@@ -107,7 +107,7 @@ class _Scene:
 
     def delete_the_oldest(self) -> Iterator[Step]:
         """Write more records into the topic OLD, and delete its first ones."""
-        yield self.send(OLD, "the other topic goes on without broker 2", MORE)
+        yield self.send(OLD, "the other topic continues without broker 2", MORE)
         with Admin({"bootstrap.servers": self._cluster.bootstrap_servers}) as admin:
             admin.delete_records({TopicPartition(OLD, 0): DELETED}).all()
         self._acked[OLD] = self._acked[OLD][DELETED:]
@@ -140,12 +140,12 @@ class _Scene:
         self._say(f"kill -9 of broker {self._leader}")
         self._cluster.kill(self._leader)
         for topic in (MOVED, STEADY):
-            yield self.send(topic, f"{topic} goes on with another leader", RECORDS)
+            yield self.send(topic, f"{topic} continues with another leader", RECORDS)
         self._say(f"broker {self._leader} comes back")
         self._cluster.start(self._leader)
         yield self._in_sync()
         yield self._elect(STEADY)
-        yield self.send(STEADY, f"{STEADY} goes on with its first leader", RECORDS)
+        yield self.send(STEADY, f"{STEADY} continues with its first leader", RECORDS)
 
     def leader_does_not_know(self, learners: bool) -> Iterator[Step]:
         """Let the controller elect a leader that does not hear of it, because a link is cut."""
@@ -154,7 +154,7 @@ class _Scene:
         self._cluster.perform("cut-link", ends)
         yield self._elect(MOVED)
         yield self._waits()
-        yield self.send(STEADY, f"{STEADY} goes on, although {MOVED} has errors", RECORDS)
+        yield self.send(STEADY, f"{STEADY} continues, although {MOVED} has errors", RECORDS)
         self._cluster.perform("heal-link", ends)
         self._say("the link is healed")
         yield self.send(MOVED, f"{MOVED} goes on", RECORDS)
@@ -204,7 +204,7 @@ class _Scene:
 
     def _delays(self) -> list[tuple[int, FetcherPartitionDelayed]]:
         """Return the delays of single partitions in broker 2, each with its time in µs. They begin
-        when broker 2 follows MOVED in its present epoch.
+        when broker 2 follows MOVED in its current epoch.
         """
         epoch = self._state(MOVED).leader_epoch
         delays: list[tuple[int, FetcherPartitionDelayed]] | None = None
@@ -280,7 +280,7 @@ class _Scene:
 
 
 def _batches(data: bytes, first: int) -> Sequence[bytes]:
-    """Return the batches of a segment that begin at an offset or behind it."""
+    """Return the batches of a segment that begin at an offset or after it."""
     batches, position = [], 0
     while position + _BATCH.size <= len(data):
         base, length = _BATCH.unpack_from(data, position)

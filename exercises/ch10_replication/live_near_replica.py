@@ -36,7 +36,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
         chief = int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
     sleeper = next(one for one in (0, 1) if one != chief)
     awake = 1 - sleeper
-    say(f"broker {sleeper} stands still, and lacks what is written now")
+    say(f"broker {sleeper} is paused, and lacks the records that are written now")
     broker.cluster.pause(sleeper)
     yield _write_on(broker)
     say("a consumer reads in rack east, where both followers are")

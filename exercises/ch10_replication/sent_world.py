@@ -1,5 +1,5 @@
 """The world of exercise 10-4: one partition on three brokers. Fetches are answered at once, but an
-answer is on its way for a while, and may be lost. A record is acknowledged when the high watermark
+answer needs some time to arrive, and may be lost. A record is acknowledged when the high watermark
 has passed it.
 """
 

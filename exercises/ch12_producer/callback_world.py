@@ -1,6 +1,6 @@
 """Simulated producers, whose callbacks the class of 12-4 stores. Only the order of events counts.
 
-A broker may refuse a batch as too large. The producer then divides it, and each part goes on its
+A broker may refuse a batch as too large. The producer then divides it, and each part continues its
 own. A part may be divided again.
 """
 

@@ -162,7 +162,8 @@ class LingerWorld:
             why = "nothing waits, so there is nothing to wake up for"
         else:
             why = (
-                f"in {expected} ms linger.ms of the oldest batch is over, and nobody else wakes it"
+                f"in {expected} ms linger.ms of the oldest batch is over, and no other event wakes"
+                " it"
             )
         raise WrongAnswerError(f"next_ms({self.now_ms})", expected, came, why)
 

@@ -1,8 +1,8 @@
 """The live part of 12-1: the learner's class decides when our producer sends which batches.
 
-One producer has a long linger.ms: it sends each batch for another reason. The other sends one batch
-in each request, and has one request in flight. The leader is paused while the deques fill. Later
-a follower is stopped, and the leader refuses all batches, because one replica is missing.
+One producer has a long linger.ms: it sends each batch for a different reason. The other sends one
+batch in each request, and has one request in flight. The leader is paused while the deques fill.
+Later a follower is stopped, and the leader refuses all batches, because one replica is missing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -109,7 +109,7 @@ def _all_get_their_turn(
 ) -> Step:
     """Fill the deques of all partitions while their leader is paused. Then resume the leader."""
     says = "each of the six partitions gets its turn"
-    say(f"broker {LEADER} stands still while the deques fill")
+    say(f"broker {LEADER} is paused while the deques fill")
     before = len(_drained(client))
     cluster.pause(LEADER)
     try:

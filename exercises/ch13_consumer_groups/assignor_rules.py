@@ -1,4 +1,4 @@
-"""The rules of chapter 13's assignors: each partition that somebody reads has one member.
+"""The rules of chapter 13's assignors: each partition of a subscribed topic has one member.
 
 The right blocks of 13-1 are those of the course's own range assignor.
 """

@@ -40,7 +40,7 @@ def check_live(
         ExitStack() as stack,
     ):
         group = Group(broker, stack)
-        say("two members come to an empty group")
+        say("two members join an empty group")
         yield group.begins()
         say("a third one comes")
         yield group.grows()
@@ -84,7 +84,9 @@ class Group:
         return sorted(found, key=lambda pair: pair[0].mono_us)
 
     def _names(self) -> tuple[str, ...]:
-        """Return the members of the last generation, by the beginnings of their ids."""
+        """Return the first 8 characters of the id of each member of the last generation, sorted.
+        Empty if there is no generation yet.
+        """
         done = self._events(RebalanceCompleted)
         return tuple(sorted(one[:8] for one in done[-1][1].members)) if done else ()
 
@@ -121,7 +123,7 @@ class Group:
         """Let a third member join."""
         self._join()
         names = ("member-1", "member-2", "member-3")
-        return self._comes("the next one has all three, and nobody was removed", *names)
+        return self._comes("the next generation has all three, and no member was removed", *names)
 
     def shrinks(self) -> Step:
         """Let a member leave."""
@@ -130,7 +132,7 @@ class Group:
 
     def loses_one(self) -> Step:
         """Let a member stop polling. It has to be removed, and the others have to continue."""
-        says = "the group waits for it as long as it may, and then goes on"
+        says = "the group waits for it for the full rebalance time-out, and then continues"
         before = len(self._events(RebalanceStarted))
         self._members[1].rest()
         self._join()

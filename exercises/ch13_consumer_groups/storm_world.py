@@ -75,7 +75,7 @@ class StormWorld:
         if number == self.leader and seen != self._counts:
             names = ", ".join(one for one in sorted(seen) if seen[one] != self._counts[one])
             return "partitions", f"it leads, and this has another number of partitions: {names}"
-        return "", "it has the same topics as when it joined; their order says nothing"
+        return "", "it has the same topics as when it joined; their order does not matter"
 
     def metadata(self, number: int, rows: Sequence[tuple[str, int]] | None = None) -> None:
         """Let a member see new metadata. If it joins again, so do all. Raises WrongAnswerError."""

@@ -1,7 +1,7 @@
 """The live part of 14-1: the learner's class decides what two consumers of a group commit.
 
-Workers finish records in another order than they came. A second member joins, and is killed. After
-each step the group's offsets are read from the broker by an unmodified client.
+Workers finish records in a different order than they came. A second member joins, and is killed.
+After each step the group's offsets are read from the broker by an unmodified client.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ class Group:
     def __init__(self, cluster: Cluster) -> None:
         self._servers = cluster.bootstrap_servers
         self.done: Records = set()
-        """The finished records that the present owners of the partitions know of."""
+        """The finished records that the current owners of the partitions know of."""
         self.ever_done: Records = set()
         self.now_ms = 0
 

@@ -153,7 +153,7 @@ def _fails(one: Reader, partition: int, error: str) -> None:
 
 
 def _positions(one: Reader, partition: int) -> int:
-    """Return how many times a partition of the consumer got a position."""
+    """Return how many times the consumer set its position in a partition."""
     return sum(
         isinstance(event, FetchStateChanged)
         and event.partition == partition
@@ -164,7 +164,7 @@ def _positions(one: Reader, partition: int) -> int:
 
 def _committed(readers: Mapping[str, Reader], say: Callable[[str], None]) -> Step:
     """Let all consumers begin at a committed offset."""
-    says = "a committed offset counts, whatever the policy is"
+    says = "a committed offset counts, with every policy"
     say("a group has committed an offset, and all three consumers begin there")
     for policy, one in readers.items():
         one.assign(TOPIC, [COMMITTED])
@@ -182,7 +182,7 @@ def _reset(
     say: Callable[[str], None],
 ) -> Step:
     """Let all consumers begin in a partition where the policy has to decide."""
-    says = f"{case}: earliest, latest and none do what they say"
+    says = f"{case}: earliest, latest and none have their effects"
     say(f"{case}: the policies decide")
     before = _positions(readers[LATEST], partition)
     for one in readers.values():

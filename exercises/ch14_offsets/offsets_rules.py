@@ -39,7 +39,8 @@ class Group(NamedTuple):
     since_ms: int
     """The time at which the group came into its state."""
     protocol: str | None
-    """"consumer"; another type, such as that of Kafka Connect; or None: it never had a member."""
+    """"consumer"; a different type, such as that of Kafka Connect; or None: it never had a member.
+    """
     topics: tuple[str, ...] = ()
     """The topics that its members read."""
     generation: int = 1

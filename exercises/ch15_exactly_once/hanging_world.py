@@ -1,6 +1,6 @@
-"""The world of exercise 15-4: producers write in transactions to some partitions. A batch is on its
-way for a while. Each producer has a coordinator, which adds partitions to its transaction and sends
-markers to them. A leader refuses a producer whose epoch is older than the one that it knows.
+"""The world of exercise 15-4: producers write in transactions to some partitions. A batch needs
+some time to arrive. Each producer has a coordinator, which adds partitions to its transaction and
+sends markers to them. A leader refuses a producer whose epoch is older than the one that it knows.
 """
 
 from collections.abc import Callable, Sequence

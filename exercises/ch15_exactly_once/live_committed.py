@@ -173,5 +173,5 @@ def check_live(
         finally:
             learner.close()
 
-    check = live_check(TOPIC, with_filter, "readers saw what they may see")
+    check = live_check(TOPIC, with_filter, "readers saw only what they may see")
     yield from check(exercise, file, say, patience_s)

@@ -53,7 +53,7 @@ BATCHES: Final[Sequence[tuple[str, Sequence[tuple[int, int, int]]]]] = (
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     """Run the scenario of this live part, and yield the result of each check."""
     sleeper = next(one for one in (0, 1) if one != controller(broker))
-    say(f"broker {sleeper} stands still, and an idempotent producer sends {IN_FLIGHT} batches")
+    say(f"broker {sleeper} is paused, and an idempotent producer sends {IN_FLIGHT} batches")
     yield from _lose_acknowledgements(broker, sleeper, say)
     for number, (what, batches) in enumerate(BATCHES):
         say(f"a producer made by hand: {what}")

@@ -17,7 +17,7 @@ from .topic_writer import Record, write
 PARTITIONS: Final = 3
 DAY_MS: Final = 24 * 3_600_000
 BEGIN_MS: Final = 1_533_081_600_000
-"""The begin of the day: 2018-08-01T00:00:00Z, in ms since 1970."""
+"""The start of the day: 2018-08-01T00:00:00Z, in ms since 1970."""
 LATE_MS: Final = 600_000
 """How long the report waits for late records, by the timestamps."""
 PAGES: Final = ("/", "/cart", "/shop", "/a b", "/页")
@@ -27,7 +27,7 @@ class View(NamedTuple):
     """A view of a page: a record of the topic."""
 
     at_ms: int
-    """The record's timestamp, in ms since the begin of the day."""
+    """The record's timestamp, in ms since the start of the day."""
     page: str = "/"
 
     @property

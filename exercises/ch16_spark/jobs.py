@@ -51,7 +51,7 @@ def check_columns(asked: str, rows: Rows, wanted: dict[str, str]) -> None:
     if missing:
         why = f"there is no column {missing[0]!r}"
     elif more:
-        why = f"nobody asked for a column {more[0]!r}"
+        why = f"the task has no column {more[0]!r}"
     elif other:
         why = f"{other[0]} is of type {came[other[0]]}, and should be {wanted[other[0]]}"
     else:

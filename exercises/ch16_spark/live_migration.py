@@ -56,7 +56,7 @@ def check_live(
             if connector == "official" and (why := why_no_official()):
                 say(f"the job is not run with Spark's own connector. {why}")
                 return
-            say(f"your job goes on with the connector {connector}")
+            say(f"your job continues with the connector {connector}")
             folder = copytree(left, Path(home) / connector)
             learner = SparkLearner(
                 file or exercise.solution, exercise.wanted, allowance=SPARK_LIMITS.call
@@ -91,7 +91,7 @@ def goes_on(
     cluster: Cluster, learner: SparkLearner, connector: str, folder: Path
 ) -> Iterator[Step]:
     """Run the learner's job twice, and check that each record is there once."""
-    says = f"your job goes on with the connector {connector}"
+    says = f"your job continues with the connector {connector}"
     try:
         for _ in range(2):
             learner.run_with(
@@ -124,7 +124,7 @@ def options_of(cluster: Cluster) -> dict[str, str]:
 
 
 def clicks(cluster: Cluster, part: int) -> None:
-    """Write a part of the log. Each record has another value. Raises ClusterError."""
+    """Write a part of the log. Each record has a different value. Raises ClusterError."""
     write(
         cluster.bootstrap_servers,
         TOPIC,

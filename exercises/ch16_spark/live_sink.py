@@ -82,7 +82,7 @@ def each_once(found: Rows, records: int) -> Iterator[Step]:
 
 class Killer:
     """Kills the learner's driver once: when a micro-batch has written rows, but Spark has not noted
-    that the batch is done. So Spark runs this batch again.
+    that the batch is done. Therefore the next driver runs this batch again.
     """
 
     def __init__(self, learner: SparkLearner, out: Path) -> None:

@@ -54,7 +54,7 @@ def text_of(time_s: int) -> str:
 
 
 def key_of(begin_s: int, page: str) -> str:
-    """Return the key of a record: the begin of the five minutes, a blank, and the page."""
+    """Return the key of a record: the start of the five minutes, a blank, and the page."""
     return f"{text_of(begin_s)} {page}"
 
 

@@ -55,7 +55,7 @@ def kind(status: int | None) -> str:
 
 
 def random_requests(random: Random, count: int) -> Sequence[Request]:
-    """Return random requests. Each field is missing now and then."""
+    """Return random requests. Each field is missing sometimes."""
     agents = ("Firefox/61.0", "Chrome/67 Safari/537", "Version/11 Safari/604", "a BOT Chrome/1")
     return [
         Request(

@@ -214,7 +214,7 @@ class World:
 
     @property
     def left_a_zombie(self) -> bool:
-        """Return whether a task survived the kill of its driver, and went on later."""
+        """Return whether a task survived the kill of its driver, and continued later."""
         return any(line.startswith("! ") for line in self.trace)
 
     def faults(self) -> tuple[list[str], list[str]]:

@@ -18,7 +18,7 @@ class Written(NamedTuple):
 
 
 class TopicReader:
-    """Reads a topic from its beginning. Each call of `new` continues to the present end."""
+    """Reads a topic from its beginning. Each call of `new` continues to the current end."""
 
     def __init__(self, servers: str, topic: str, partitions: int) -> None:
         self._topic = topic

@@ -7,13 +7,11 @@ right: the steps and the digest of the run say that.
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable, Generator
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from kafka_edu.learner.learner import Learner, LearnerFailure
 from kafka_edu.sim.sim_loop import SimHandle, SimLoop, SimProcess, SimulationStalledError
-
-T = TypeVar("T")
 
 MOST_STEPS: Final = 100_000
 """A run of the live part has about 10,000 steps. With a wrong order it may never come to an end."""
@@ -24,7 +22,7 @@ class LearnerStalledError(SimulationStalledError):
 
 
 class _Handle(SimHandle):
-    """A callback that tells its loop when it is cancelled."""
+    """A callback that notifies its loop when it is cancelled."""
 
     __slots__ = ("_loop", "number")
 
@@ -38,7 +36,7 @@ class _Handle(SimHandle):
         context: contextvars.Context | None,
     ) -> None:
         given = contextvars.copy_context() if context is None else context
-        super().__init__(when_ns / 1e9, callback, args, given)
+        super().__init__(when_ns, callback, args, given)
         self._loop = loop
         self.number = number
 
@@ -59,7 +57,14 @@ class LoopStep(NamedTuple):
         return f"event {self.event:,} of {self.process} at {self.time:,} ns"
 
 
-class CourseLoop(SimLoop):
+class _LoopOfSteps(SimLoop):
+    """A loop in which each callback is a step, also one that could run at once."""
+
+    def call_in(self, process: SimProcess, callback: Callable[..., object], *args: object) -> None:
+        self.run_in(process, callback, *args)
+
+
+class CourseLoop(_LoopOfSteps):
     """The course's loop. It numbers the events, and notes each step."""
 
     def __init__(self) -> None:
@@ -76,14 +81,14 @@ class CourseLoop(SimLoop):
     ) -> Any:
         return self._numbered(super().call_soon(callback, *args, context=context))
 
-    def _at(
+    def call_at_ns(
         self,
         when_ns: int,
         callback: Callable[..., object],
         args: tuple[object, ...],
-        context: contextvars.Context | None,
+        context: contextvars.Context | None = None,
     ) -> SimHandle:
-        return self._numbered(super()._at(when_ns, callback, args, context))
+        return self._numbered(super().call_at_ns(when_ns, callback, args, context))
 
     def _numbered(self, handle: SimHandle) -> SimHandle:
         self._added += 1
@@ -92,7 +97,7 @@ class CourseLoop(SimLoop):
 
     def _run(self, handle: SimHandle) -> None:
         event = self._numbers.pop(handle)
-        self.steps.append(LoopStep(event, handle.process.name, self._now_ns))
+        self.steps.append(LoopStep(event, handle.process.name, self.now_ns))
         super()._run(handle)
 
     def close(self) -> None:
@@ -100,16 +105,18 @@ class CourseLoop(SimLoop):
         self._numbers.clear()
 
 
-class LearnerLoop(SimLoop):
+class LearnerLoop(_LoopOfSteps):
     """A SimLoop without a queue of its own: the learner's agenda has it."""
 
     def __init__(self, learner: Learner) -> None:
         super().__init__()
+        self._added = 0
+        """How many callbacks were added. Each one gets the next number."""
         self._agenda = learner.make()
         self._calls: list[tuple[str, tuple[int | str, ...]]] = []
         self._handles: dict[int, _Handle] = {}
         self._names: dict[SimProcess, str] = {}
-        """A process that starts again is another process, and gets another name."""
+        """A process that starts again is another process, and gets a different name."""
         self.steps: list[LoopStep] = []
         self.blamed = ""
         """What the learner's agenda did wrong, if the run had to end because of it."""
@@ -130,16 +137,16 @@ class LearnerLoop(SimLoop):
         *args: object,
         context: contextvars.Context | None = None,
     ) -> Any:
-        handle = self._add(self._now_ns, callback, args, context)
+        handle = self._add(self.now_ns, callback, args, context)
         self.tell("soon", handle.number, self._name(handle.process))
         return handle
 
-    def _at(
+    def call_at_ns(
         self,
         when_ns: int,
         callback: Callable[..., object],
         args: tuple[object, ...],
-        context: contextvars.Context | None,
+        context: contextvars.Context | None = None,
     ) -> SimHandle:
         handle = self._add(when_ns, callback, args, context)
         self.tell("at", when_ns, handle.number, self._name(handle.process))
@@ -152,8 +159,8 @@ class LearnerLoop(SimLoop):
         args: tuple[object, ...],
         context: contextvars.Context | None,
     ) -> _Handle:
-        self._sequence += 1
-        handle = _Handle(self, self._sequence, when_ns, callback, args, context)
+        self._added += 1
+        handle = _Handle(self, self._added, when_ns, callback, args, context)
         self._handles[handle.number] = handle
         return handle
 
@@ -179,10 +186,10 @@ class LearnerLoop(SimLoop):
         except LearnerFailure as failure:
             raise self._blame(str(failure)) from None
         if answer is None:
-            self._now_ns = until_ns
+            self.now_ns = until_ns
             return False
-        handle, self._now_ns = self._possible(answer, until_ns)
-        self.steps.append(LoopStep(handle.number, handle.process.name, self._now_ns))
+        handle, self.now_ns = self._possible(answer, until_ns)
+        self.steps.append(LoopStep(handle.number, handle.process.name, self.now_ns))
         self._run(handle)
         return True
 
@@ -202,9 +209,9 @@ class LearnerLoop(SimLoop):
                 pass
             case _:
                 raise self._blame(f"next answered {answer!r}: (event, time) or None")
-        if not self._now_ns <= time <= until_ns:
+        if not self.now_ns <= time <= until_ns:
             raise self._blame(
-                f"next answered the time {time:,}, and the clock is at {self._now_ns:,} and may go"
+                f"next answered the time {time:,}, and the clock is at {self.now_ns:,} and may go"
                 f" to {until_ns:,}"
             )
         handle = self._handles.pop(event, None)
@@ -220,21 +227,16 @@ class LearnerLoop(SimLoop):
 
     def advance(self, ms: float) -> None:
         """Let `ms` of virtual time pass."""
-        end_ns = self._now_ns + round(ms * 1e6)
+        end_ns = self.now_ns + round(ms * 1e6)
         while self.step(end_ns):
             self._check_length()
 
-    def run_until_complete(
-        self, future: Generator[Any, None, T] | Awaitable[T], limit_ms: float = 3_600_000
-    ) -> T:
-        """Run until `future` is done. Raises SimulationStalledError after `limit_ms`."""
-        task = asyncio.ensure_future(future, loop=self)  # type: ignore[arg-type]  # as in SimLoop
-        end_ns = self._now_ns + round(limit_ms * 1e6)
+    def _run_until(self, task: asyncio.Future[Any], limit_ms: float) -> None:
+        end_ns = self.now_ns + round(limit_ms * 1e6)
         while not task.done():
             if not self.step(end_ns):
                 raise SimulationStalledError(f"nothing is left to happen, and {task!r} is not done")
             self._check_length()
-        return task.result()
 
     def _check_length(self) -> None:
         if len(self.steps) > MOST_STEPS:

@@ -1,7 +1,7 @@
 """The live part of 18-1: a scenario of three brokers runs on the learner's agenda.
 
-The course's loop plays it first. The steps of the learner's run must be the same as there, and so
-must the digest of its facts. A second run, with another seed for Python's hashes, must be the same.
+The course's loop plays the scenario first. The learner's run must have the same steps and the same
+digest of its facts. So must a second run with a different seed for Python's hashes.
 """
 
 from collections.abc import Callable, Iterator

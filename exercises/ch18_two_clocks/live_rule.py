@@ -38,7 +38,7 @@ def notes_of(seen: Evidence, log: StoredLog) -> Notes:
 
 
 class LearnersRule:
-    """The learner's function as a rule. It keeps what it was asked, and what was answered."""
+    """The learner's function as a rule. It keeps each question and its answer."""
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner

@@ -128,7 +128,7 @@ class Judged:
             del self._state[process]
 
     def next(self, until: int) -> Answer:
-        """Return the right answer. Raises Mismatch if the learner's is another one."""
+        """Return the right answer. Raises Mismatch if the learner's is a different one."""
         before = self.now
         came = self._tell("next", until)
         right = self._right.next(until)

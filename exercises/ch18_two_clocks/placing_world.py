@@ -23,8 +23,8 @@ class Placer(Protocol):
 
 
 class Name(str):
-    """A name whose hash is made from a seed. So the order of a set of such names is the same on
-    each machine, and another one for another seed, as with PYTHONHASHSEED.
+    """A name whose hash is made from a seed. For one seed, a set of such names has the same order
+    on each machine. A different seed gives a different order, as with PYTHONHASHSEED.
     """
 
     __slots__ = ("_hash",)

@@ -262,7 +262,8 @@ except ProcessLookupError:
 os.kill(os.getppid(), signal.SIGKILL)
 """,
         "Operation not permitted",
-        "A process namespace: nobody else is there, and its first process belongs to root.",
+        "A process namespace: it contains no other processes, and its first process belongs to"
+        " root.",
     ),
     Attack(
         "root",
@@ -300,7 +301,7 @@ def table(attacks: Sequence[Attack] = ATTACKS, what: str = "attack") -> str:
 
 
 def write_table(page: Path, attacks: Sequence[Attack] = ATTACKS, what: str = "attack") -> None:
-    """Replace the table in the page by a table of the present attacks."""
+    """Replace the table in the page by a table of the current attacks."""
     text = page.read_text(encoding="utf-8")
     old = rf"\| {what} \| wants \|.*\n(?:\|.*\n)*"
     new = re.sub(old, lambda _: table(attacks, what), text)

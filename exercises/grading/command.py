@@ -26,18 +26,27 @@ OUTPUT = click.Path(dir_okay=False, path_type=Path)
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--exercise", type=ExerciseId(), required=True, help="What was to be done: 02-1.")
+@click.option("--exercise", type=ExerciseId(), required=True, help="The exercise, such as 02-1.")
 @click.option(
-    "--seed", default=1, show_default=True, help="Choose the numbers of the tests. Keep it secret."
+    "--seed",
+    default=1,
+    show_default=True,
+    help="The seed of the tests' random numbers. Keep it secret.",
 )
 @click.option("--roster", "roster_file", type=OUTPUT, help="A CSV file with the students.")
-@click.option("--csv", "csv_file", type=OUTPUT, help="Write a row for each student there.")
-@click.option("--json", "json_file", type=OUTPUT, help="Write every test of each student there.")
-@click.option("--junit", "junit_file", type=OUTPUT, help="Write a JUnit report there.")
+@click.option("--csv", "csv_file", type=OUTPUT, help="Write a row for each student to this file.")
 @click.option(
-    "--trusted", is_flag=True, help="Do without users, limits and namespaces of their own."
+    "--json", "json_file", type=OUTPUT, help="Write every test of each student to this file."
 )
-@click.option("--jobs", type=click.IntRange(1, 64), help="How many at once (default: the cores).")
+@click.option("--junit", "junit_file", type=OUTPUT, help="Write a JUnit report to this file.")
+@click.option(
+    "--trusted", is_flag=True, help="Run submissions without separate users, limits and namespaces."
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    help="How many submissions to grade at once (default: the number of cores).",
+)
 def grade(
     folder: Path,
     exercise: Exercise,
@@ -91,16 +100,19 @@ def grade(
     "--student",
     type=FOLDER,
     metavar="DIR",
-    help="Copy the course there, without solutions, wrong answers and hidden tests.",
+    help="Copy the course to this folder, without solutions, wrong answers and hidden tests.",
 )
 @click.option(
-    "--offline", type=FOLDER, metavar="DIR", help="The same, with the packages for no network."
+    "--offline",
+    type=FOLDER,
+    metavar="DIR",
+    help="Copy the course in the same way, with all packages, for machines without a network.",
 )
 @click.option(
     "--for-python",
     multiple=True,
     metavar="3.N",
-    help="With --offline: fetch packages for this Python (default: the one that runs).",
+    help="With --offline: fetch packages for this Python (default: the running one).",
 )
 @click.option(
     "--gradescope",

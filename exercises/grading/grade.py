@@ -132,7 +132,7 @@ def why_no_jail(kind: Kind) -> str:
     if kind is Kind.TRUSTED:
         return ""
     if not sys.platform.startswith("linux"):
-        return "its walls are those of Linux"
+        return "its isolation needs Linux"
     if os.geteuid() != 0:
         return "only root can give each submission a user id of its own"
     if kind is Kind.SPARK:
@@ -360,7 +360,7 @@ def grade_class(
     jobs: int,
     report: Callable[[Grade], None] = lambda _: None,
 ) -> list[Grade]:
-    """Return the grades of a class, sorted by student, with those who handed in nothing.
+    """Return the grades of a class, sorted by student. Students without a submission are included.
 
     `report` is called with each grade as soon as it is known.
     """

@@ -44,8 +44,8 @@ def results_of(grade: Grade) -> dict[str, object]:
 
 
 def grade_in_container(exercise_id: str, seed: int, top: Path) -> str:
-    """Grade the submission and write results.json. Return why this was not possible; empty if it
-    was.
+    """Grade the submission and write results.json. Return the reason if this was not possible, else
+    "".
     """
     exercise = find_exercise(exercise_id)
     refusals = {kind: why_no_jail(kind) for kind in (Kind.NAMESPACES, Kind.USER)}

@@ -1,17 +1,21 @@
 """Make up a class, so that a teacher can try `lab grade` before real submissions come.
 
-There are 30 submissions (right, wrong, empty, copied and hostile) and a roster of 32 students. The
-files are named as the students' computers, Moodle, Canvas and Blackboard name them.
+There are 30 submissions (right, wrong, empty, copied and hostile) and a roster of 32 students. For
+a Spark job, one of the right submissions is slow. The files are named as the students' computers,
+Moodle, Canvas and Blackboard name them.
 """
 
 import csv
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ..runner.manifest import ROOT, Exercise
+from ..runner.spark_learner import SPARK
 from ..wrong_answers import wrong_answers
 from .attacks import ATTACKS
+from .spark_attacks import SPARK_ATTACKS, WRONG_JOB
 
 ROSTER: Final = "roster.csv"
 NAMES: Final = (
@@ -26,24 +30,45 @@ HOSTILE: Final = (
     *("deleted_folders", "hidden_tests", "others_work", "network", "output", "sys_modules"),
     "signals",
 )
+SPARK_HOSTILE: Final = (
+    *("forged_report", "patched_pyspark", "stopped_context", "early_exit", "endless_loop"),
+    *("fork_bomb", "memory", "memory_of_many", "hidden_tests", "solution", "others_work"),
+    *("network", "output"),
+)
+#: Put behind a right Spark job, this makes each call slow. It stays within the limits.
+SLOW: Final = """
+
+quick = {wanted}
+
+
+def {wanted}(*given):
+    for _ in range(40_000_000):
+        pass
+    return quick(*given)
+"""
 
 
 class MadeUp(NamedTuple):
     """A made-up submission of one student."""
 
     kind: str
-    """The kind of submission: right, wrong, empty, copied or hostile."""
+    """The kind of submission: right, slow, wrong, empty, copied or hostile."""
     content: str
 
 
 def made_up(exercise: Exercise) -> list[MadeUp]:
-    """Return 30 submissions: 6 right, 6 wrong, 2 empty, 3 copied, 13 hostile."""
+    """Return 30 submissions: 6 right, 6 wrong, 2 empty, 3 copied, 13 hostile. For a Spark job, the
+    last right one is slow.
+    """
     right = exercise.solution.read_text(encoding="utf-8")
     wrong = [one.source() for one in wrong_answers(exercise)]
     shipped = ROOT.parent / "kafka_edu" / "timer" / "timing_wheel.py"
-    attacks = {attack.name: attack for attack in ATTACKS}
+    last = MadeUp("right", f"{right}\n\nVERSION = 5\n")
+    if exercise.engine == SPARK:
+        last = MadeUp("slow", right + SLOW.format(wanted=exercise.wanted))
     return [
-        *(MadeUp("right", f"{right}\n\nVERSION = {number}\n") for number in range(6)),
+        *(MadeUp("right", f"{right}\n\nVERSION = {number}\n") for number in range(5)),
+        last,
         *(MadeUp("wrong", f"{wrong[n % len(wrong)]}\n\nVERSION = {n}\n") for n in range(6)),
         MadeUp("empty", ""),
         MadeUp("empty", exercise.starter.read_text(encoding="utf-8")),
@@ -51,10 +76,23 @@ def made_up(exercise: Exercise) -> list[MadeUp]:
         MadeUp("copied", "# all my own work\n" + f"{wrong[1 % len(wrong)]}\n\nVERSION = 1\n"),
         MadeUp("copied", shipped.read_text(encoding="utf-8")),
         *(
-            MadeUp("hostile", attacks[name].source.replace("PORT", "9092") + wrong[0])
-            for name in HOSTILE
+            MadeUp("hostile", source.replace("PORT", "9092"))
+            for source in _hostile(exercise, wrong[0])
         ),
     ]
+
+
+def _hostile(exercise: Exercise, wrong: str) -> Iterator[str]:
+    """Yield the sources of hostile submissions. Each also has a wrong answer."""
+    if exercise.engine == SPARK:
+        spark_attacks = {attack.name: attack for attack in SPARK_ATTACKS}
+        for name in SPARK_HOSTILE:
+            source = WRONG_JOB + spark_attacks[name].source
+            yield source.replace("def build(", f"def {exercise.wanted}(")
+        return
+    attacks = {attack.name: attack for attack in ATTACKS}
+    for name in HOSTILE:
+        yield attacks[name].source + wrong
 
 
 def rehearse(folder: Path, exercise: Exercise) -> list[MadeUp]:

@@ -157,7 +157,7 @@ for number in range(100):
     ),
     Attack(
         "links",
-        "that the judge reads, or writes, a file of the course in place of a result",
+        "that the judge reads, or writes, a file of the course instead of a result",
         """
 import os
 os.makedirs("LEFT/0")
@@ -184,7 +184,7 @@ raise SystemExit("a file is there")
     ),
     Attack(
         "left_behind",
-        "a process that goes on after the grade",
+        "a process that continues after the grade",
         """
 import os, time
 if os.fork() == 0:

@@ -245,7 +245,7 @@ def parse_name(name: str, exercise: Exercise) -> tuple[str, tuple[str, ...], str
             ids = (found["id"],) if found.get("id") else ()
             original = found.get("file") or ""
             attempt = found.get("attempt") or ""
-            if pattern is _CANVAS:  # a later attempt has -1, -2 … behind its name
+            if pattern is _CANVAS:  # a later attempt has -1, -2 … after its name
                 stem, number, suffix = _resubmission(original)
                 original, attempt = stem + suffix, f"{attempt} {number or 0}"
             return found["student"].strip(), ids, attempt, original

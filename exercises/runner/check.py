@@ -10,7 +10,8 @@ from typing import NamedTuple, Protocol
 
 from kafka_edu.common.python_process import command_line
 from kafka_edu.instruments.json_file import write_json
-from kafka_edu.learner.learner import Jail, LearnerFailure
+from kafka_edu.learner.learner import Jail, Learner, LearnerFailure
+from kafka_edu.spark.driver_client import Drivers
 
 from .manifest import Exercise
 from .material import new_seed
@@ -105,7 +106,14 @@ def cannot_load(
     Raises JailError, and TooSlowError if loading exceeds its limits.
     """
     runs = learner_class(exercise.engine)
-    learner = runs(file, exercise.wanted, allowance=limits.call, jail=jail)
+    return load_failure(runs(file, exercise.wanted, allowance=limits.call, jail=jail), file)
+
+
+def load_failure(learner: Learner, file: Path) -> str:
+    """Return why the learner's file cannot be loaded; empty if loading works.
+
+    Raises JailError, and TooSlowError if loading exceeds its limits.
+    """
     try:
         learner.start()
     except LearnerFailure as failure:
@@ -160,7 +168,7 @@ def objection(exercise: Exercise, file: Path) -> Objection | None:
     if content == exercise.starter.read_bytes():
         return Objection(
             f"{file} is still the starter",
-            f". {exercise.title}: README.md next to it says what is asked",
+            f". {exercise.title}: README.md next to it describes the task",
         )
     return None
 
@@ -186,15 +194,20 @@ def attempt(
     terminal: str = "",
     grading: Grading | None = None,
     stop_at_failure: bool = False,
+    drivers: Drivers | None = None,
 ) -> Attempt:
-    """Load a file, and run its tests (`run_public_tests`). Raises CheckError and JailError."""
+    """Load a file, and run its tests (`run_public_tests`). Raises CheckError and JailError.
+
+    With `stop_at_failure` the file is not loaded in advance. A file that cannot be loaded fails in
+    the first test, which is faster.
+    """
     if (nothing := objection(exercise, file)) is not None:
         return Attempt(str(nothing))
     jail = grading.jail if grading is not None else None
     if exercise.engine == SPARK and (missing := why_no_spark()):
         raise CheckError(missing)
     try:
-        if against := cannot_load(exercise, file, jail, limits):
+        if not stop_at_failure and (against := cannot_load(exercise, file, jail, limits)):
             return Attempt(against)
         run = run_public_tests(
             exercise,
@@ -205,6 +218,7 @@ def attempt(
             terminal=terminal,
             grading=grading,
             stop_at_failure=stop_at_failure,
+            drivers=drivers,
             limits=limits,
         )
     except TooSlowError as error:
@@ -239,13 +253,15 @@ def check_public(
     terminal: str = "",
     grading: Grading | None = None,
     stop_at_failure: bool = False,
+    drivers: Drivers | None = None,
     limits: Limits | None = None,
 ) -> Verdict:
     """Check a file without the live part. Raises CheckError if the tests cannot run, or
     NotJudgedError.
 
     If `limits` are given, they decide, and the reference solution is not run. If `grading` is
-    given, the hidden tests are run too.
+    given, the hidden tests are run too. `stop_at_failure` and `drivers` are those of
+    `run_public_tests`.
     """
     seed = new_seed() if seed is None else seed
     usual = usual_limits(exercise)
@@ -261,6 +277,7 @@ def check_public(
             terminal=terminal,
             grading=grading,
             stop_at_failure=stop_at_failure,
+            drivers=drivers,
         )
 
     tried = (

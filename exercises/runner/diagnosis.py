@@ -19,7 +19,7 @@ def two_numbers(
     match came:
         case (int(first), int(second)):
             return first, second
-    raise Mismatch(ASKED, Words(wanted), came, "two numbers are asked for")
+    raise Mismatch(ASKED, Words(wanted), came, "the answer has two numbers")
 
 
 def wrong_numbers(wanted: str, came: tuple[int, int], why: str) -> Mismatch:

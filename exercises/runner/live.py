@@ -1,4 +1,4 @@
-"""Judge the live part of an exercise, also on a machine that is busy.
+"""Judge the live part of an exercise, even on a busy machine.
 
 A live part waits for events, and gives up after some time (its patience). A step is `late` if it
 fails because something did not come in time. A late step does not fail the learner at once. The

@@ -46,6 +46,15 @@ class Exercise(NamedTuple):
     """The module that tries every order of events in a small world; empty if there is none."""
     engine: str = PYTHON
     """The program that runs the answer: `python`, or `spark` for PySpark (`spark_learner`)."""
+    page: bool = False
+    """Whether the exercise can be edited and checked in the web page (docs/live-page.md)."""
+    simulated: bool = False
+    """Whether the live part uses a simulated cluster, in virtual time and in one process."""
+
+    @property
+    def live_cluster(self) -> str:
+        """Return the kind of cluster that the live part uses, as it is shown to the learner."""
+        return "simulated cluster" if self.simulated else "live cluster"
 
     @property
     def hidden_tests(self) -> Path:
@@ -117,6 +126,8 @@ def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
             row.get("points", {}),
             row.get("orders", ""),
             row.get("engine", PYTHON),
+            row.get("page", False),
+            row.get("simulated", False),
         )
         for row in rows
     }

@@ -28,7 +28,7 @@ from kafka_edu.common.busy_machine import (
     overdrawn,
 )
 from kafka_edu.learner.learner import CALL, NAMESPACES, Jail, Used
-from kafka_edu.spark.driver_client import Drivers
+from kafka_edu.spark.driver_client import PLACE, Drivers
 from kafka_edu.spark.driver_keeper import IDLE
 
 from .manifest import Exercise
@@ -109,7 +109,7 @@ class Outcome(NamedTuple):
     prints: str = ""
     """The text the learner's code printed during this test."""
     part: str = PUBLIC
-    """`public`, or in a grade also `seeds` (the same test with another seed) or `hidden`."""
+    """`public`, or in a grade also `seeds` (the same test with a different seed) or `hidden`."""
 
 
 class Grading(NamedTuple):
@@ -186,6 +186,7 @@ def run_public_tests(
     terminal: str = "",
     grading: Grading | None = None,
     stop_at_failure: bool = False,
+    drivers: Drivers | None = None,
     limits: Limits = LIMITS,
 ) -> Run:
     """Run all public tests in their order, and for a grade the hidden tests too.
@@ -193,29 +194,22 @@ def run_public_tests(
     The run ends after the first test in which the code exceeds a limit. `material` is the seed of
     the learner's own files. `only` is the name of the one test to run. `terminal` is the device
     where `breakpoint()` stops; with a terminal there are no time limits. `stop_at_failure` ends the
-    run after the first failed test. Raises CheckError when pytest itself fails, and TooSlowError.
+    run after the first failed test. A Spark job uses the warm JVM of `drivers`, by default the
+    learner's one. Raises CheckError when pytest itself fails, and TooSlowError.
     """
-    package = __name__.rpartition(".")[0]
-    root = Path(__file__).resolve().parents[len(package.split("."))]
     with tempfile.TemporaryDirectory(prefix="kafka-edu-lab-") as folder:
         results = Path(folder) / "results.json"
+        session = pytest_session(
+            exercise, file, seed, results, material, only, terminal, limits=limits
+        )
         environment = {
             **{
                 name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")
             },  # they could leave tests out
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")])),
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "KAFKA_EDU_LEARNER_FILE": str(file.absolute()),
-            "KAFKA_EDU_LEARNER_WANTED": exercise.wanted,
-            "KAFKA_EDU_LEARNER_ENGINE": exercise.engine,
-            "KAFKA_EDU_LEARNER_SEED": str(seed),
-            "KAFKA_EDU_LEARNER_MATERIAL": str(material),
-            "KAFKA_EDU_LEARNER_TERMINAL": terminal,
-            "KAFKA_EDU_LEARNER_RESULTS": str(results),
-            "KAFKA_EDU_LEARNER_OTHER_SEEDS": "",
-            "KAFKA_EDU_LEARNER_JAIL": "",
-            "KAFKA_EDU_LEARNER_ALLOWANCE": " ".join(map(str, limits.call)),
+            **session.environment,
         }
+        if drivers is not None:
+            environment[PLACE] = str(drivers.folder)
         if grading is not None:
             environment["KAFKA_EDU_LEARNER_OTHER_SEEDS"] = " ".join(map(str, grading.other_seeds))
             if grading.other_seeds:  # a submission shares no JVM with the others
@@ -225,19 +219,9 @@ def run_public_tests(
                 environment["KAFKA_EDU_LEARNER_JAIL"] = str(jail)
             if grading.jail is not None and grading.jail.kind in (NAMESPACES, SPARK):
                 environment["TMPDIR"] = folder  # it goes, even when the tests are stopped
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            f"{exercise.public_tests}::{only}" if only else str(exercise.public_tests),
-            *([str(exercise.hidden_tests)] if grading and exercise.hidden_tests.is_file() else []),
-            "-q",
-            "--no-header",
-            "-c",
-            os.devnull,
-            f"--rootdir={folder}",
-        ]
-        command += ["-p", "no:cacheprovider", "-p", f"{package}.pytest_plugin"]
+        command = [sys.executable, "-m", "pytest", *session.arguments]
+        if grading and exercise.hidden_tests.is_file():
+            command.append(str(exercise.hidden_tests))
         if stop_at_failure:
             command.append("--exitfirst")
         with open(Path(folder) / "output", "w+", encoding="utf-8", errors="replace") as output:
@@ -246,7 +230,7 @@ def run_public_tests(
             )
             try:
                 warm = exercise.engine == SPARK and environment.get(IDLE) != "0"
-                usage_of = SparkUsage(Drivers()) if warm else None
+                usage_of = SparkUsage(drivers or Drivers()) if warm else None
                 spent = wait_within(
                     process,
                     None if terminal else limits.run,
@@ -264,13 +248,65 @@ def run_public_tests(
                 "the public tests could not run (pytest ended with"
                 f" {process.returncode}):\n{said[-4000:]}"
             )
-        document = json.loads(results.read_text(encoding="utf-8"))
-        rows = document["rows"]
-        return Run(
-            tuple(Outcome(**{**row, "drawing": tuple(row.get("drawing", ()))}) for row in rows),
-            Used(*document["used"]),
-            spent,
-        )
+        return run_of(results, spent)
+
+
+class PytestSession(NamedTuple):
+    """What pytest gets to run the tests of an exercise."""
+
+    environment: dict[str, str]
+    arguments: list[str]
+
+
+def pytest_session(
+    exercise: Exercise,
+    file: Path,
+    seed: int,
+    results: Path,
+    material: int = 0,
+    only: str = "",
+    terminal: str = "",
+    *,
+    engine: str = "",
+    limits: Limits = LIMITS,
+) -> PytestSession:
+    """Return how pytest runs the public tests on a file, and writes its results.
+
+    `engine` is what runs the learner's code, if it is not the engine of the manifest.
+    """
+    package = __name__.rpartition(".")[0]
+    root = Path(__file__).resolve().parents[len(package.split("."))]
+    environment = {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")])),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "KAFKA_EDU_LEARNER_FILE": str(file.absolute()),
+        "KAFKA_EDU_LEARNER_WANTED": exercise.wanted,
+        "KAFKA_EDU_LEARNER_ENGINE": engine or exercise.engine,
+        "KAFKA_EDU_LEARNER_SEED": str(seed),
+        "KAFKA_EDU_LEARNER_MATERIAL": str(material),
+        "KAFKA_EDU_LEARNER_TERMINAL": terminal,
+        "KAFKA_EDU_LEARNER_RESULTS": str(results),
+        "KAFKA_EDU_LEARNER_OTHER_SEEDS": "",
+        "KAFKA_EDU_LEARNER_JAIL": "",
+        "KAFKA_EDU_LEARNER_ALLOWANCE": " ".join(map(str, limits.call)),
+    }
+    arguments = [
+        f"{exercise.public_tests}::{only}" if only else str(exercise.public_tests),
+        *("-q", "--no-header", "-c", os.devnull, f"--rootdir={results.parent}"),
+        *("-p", "no:cacheprovider", "-p", f"{package}.pytest_plugin"),
+    ]
+    return PytestSession(environment, arguments)
+
+
+def run_of(results: Path, spent: Spent) -> Run:
+    """Return the run whose results pytest has written."""
+    document = json.loads(results.read_text(encoding="utf-8"))
+    rows = document["rows"]
+    return Run(
+        tuple(Outcome(**{**row, "drawing": tuple(row.get("drawing", ()))}) for row in rows),
+        Used(*document["used"]),
+        spent,
+    )
 
 
 def wait_within(

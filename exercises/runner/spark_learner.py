@@ -23,6 +23,7 @@ from kafka_edu.common.busy_machine import Allowance, Usage, family_of, family_us
 from kafka_edu.common.package_group import how_to_install
 from kafka_edu.common.python_process import python_environment
 from kafka_edu.learner.learner import Jail, Learner, LearnerFailure
+from kafka_edu.learner.learner_here import HERE, LearnerHere
 from kafka_edu.spark.notices import MARK
 
 from . import parquet_files
@@ -99,7 +100,7 @@ class SparkLearner(Learner):
     max_answer_bytes = 32 << 20
     _loan: "Loan | None" = None
     no_warm_jvm = ""
-    """Why the present process has a JVM of its own; empty if it has the warm one."""
+    """Why the current process has a JVM of its own; empty if it has the warm one."""
     folders: "JobFolders | None" = None
     """The folders that tests and jobs share. Only a jail needs them."""
     _sandbox: "Sandbox | None" = None
@@ -109,7 +110,7 @@ class SparkLearner(Learner):
     _servers: tuple[str, ...] = ()
     """The brokers that jobs may reach, as in bootstrap.servers."""
 
-    def start(self) -> "subprocess.Popen[bytes]":
+    def start(self) -> object:
         """Return the process with the file loaded. Start it if necessary, with the warm JVM if that
         is free. Raises LearnerFailure.
         """
@@ -118,7 +119,8 @@ class SparkLearner(Learner):
         try:
             process = super().start()
             if self._sandbox is not None:
-                self._sandbox.reach(process.pid, self._servers)
+                assert self._process is not None
+                self._sandbox.reach(self._process.pid, self._servers)
         except OSError:  # the process could not be started
             self.close()
             raise
@@ -283,7 +285,7 @@ class SparkLearner(Learner):
     def topic(self, servers: str, topic: str, *, streams: bool, parsed_s: int = 0) -> Rows:
         """Run the job over the records of a live topic. Raises LearnerFailure.
 
-        With `parsed_s`, the job gets parsed log lines in place of records. This number is the
+        With `parsed_s`, the job gets parsed log lines instead of records. This number is the
         latest time, in seconds, that a line may have.
         """
         question = {"topic": topic, "servers": servers, "streams": streams, "parsed": parsed_s}
@@ -435,4 +437,4 @@ def why_no_spark() -> str:
 
 def learner_class(engine: str) -> type[Learner]:
     """Return the class that runs the learner's file for this engine."""
-    return SparkLearner if engine == SPARK else Learner
+    return {SPARK: SparkLearner, HERE: LearnerHere}.get(engine, Learner)

@@ -204,7 +204,7 @@ class Sessions:
             session = active.newSession()
             register(session)
             return session
-        if SparkContext._active_spark_context is not None:  # made by a job, in place of ours
+        if SparkContext._active_spark_context is not None:  # made by a job, instead of ours
             SparkContext._active_spark_context.stop()
         SparkSession._instantiatedSession = None
         folder = Path.cwd()
@@ -225,7 +225,7 @@ def attach(folder: Path) -> None:
 
     For foreachBatch, the JVM calls functions of this process by their numbers. py4j begins with
     0 in each process. When a warm JVM collects the garbage of an earlier process, it asks the
-    present process to forget those numbers. So the numbers here begin with the time in ns, and no
+    current process to forget those numbers. So the numbers here begin with the time in ns, and no
     other process has the same.
     """
     from pyspark import SparkContext

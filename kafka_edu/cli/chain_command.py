@@ -33,7 +33,7 @@ from kafka_edu.trace.reader import History
     default=20,
     show_default=True,
     metavar="N",
-    help="Show so many lines of what followed.",
+    help="How many lines of what followed to show at most.",
 )
 @event_options
 def chain(
@@ -69,7 +69,7 @@ def _lines(chain: Chain, source: EventSource) -> list[str]:
     ]
     for line in chain.causes:
         lines += _line(line, first, is_last=line.envelope is last)
-    lines += textwrap.wrap(f"It begins there: {chain.beginning}.", text_width())
+    lines += textwrap.wrap(f"The chain begins there: {chain.beginning}.", text_width())
     if chain.effects:
         lines += ["", styled("What followed", bold=True)]
         for line in chain.effects:
@@ -77,7 +77,7 @@ def _lines(chain: Chain, source: EventSource) -> list[str]:
         if chain.effects_left:
             lines.append(f"… and {chain.effects_left:,} more (--followed N shows more)")
     else:
-        lines += ["", "Nothing is known to have followed from it."]
+        lines += ["", "No event that followed from it is known."]
     lines += ["", *_footer(source)]
     return lines
 

@@ -36,7 +36,7 @@ _json_option = click.option(
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the state here too.",
+    help="Also write the state to this file.",
 )
 
 
@@ -49,7 +49,7 @@ def _cluster_option(command: _Command) -> _Command:
         default=DEFAULT_CLUSTER,
         show_default=True,
         metavar="NAME",
-        help="Which cluster; several can be up at once.",
+        help="The cluster's name. Several clusters can be up at once.",
     )
     return new(old(command))
 
@@ -66,7 +66,8 @@ def _errors_as_messages() -> Iterator[None]:
 def _progress(text: str) -> contextlib.AbstractContextManager[object]:
     """Show a spinner with this text during the block.
 
-    The library rich is imported only in this function, so `up` imports it while the brokers start.
+    The library rich is imported here, and not at the top of the module. So `up` imports it while
+    the brokers are already starting, and loses no time.
     """
     from rich.console import Console
 
@@ -87,7 +88,7 @@ def parse_setting(text: str) -> tuple[str, str]:
 def parse_broker_setting(text: str) -> tuple[int, str, str]:
     """Split the text `id:key=value` into broker id, key and value.
 
-    Raises click's BadParameter if the text has another form.
+    Raises click's BadParameter if the text has a different form.
     """
     broker, colon, rest = text.partition(":")
     if not colon or not broker.strip().isdigit():
@@ -136,7 +137,8 @@ def cluster() -> None:
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help="The port of broker 0; the others get the next ones (default: as last time, or free).",
+    help="The port of broker 0; the other brokers get the next ports (default: as last time, or"
+    " free ports).",
 )
 @click.option(
     "--zookeeper",
@@ -171,8 +173,8 @@ def cluster() -> None:
 @click.option(
     "--with-relays/--without-relays",
     default=None,
-    help="Clients and ZooKeeper reach the brokers over a relay, so that these links can be slowed"
-    " and cut too (default: without, or as last time).",
+    help="Clients and ZooKeeper reach the brokers through a relay. Then these links can be slowed"
+    " and cut too (default: without a relay, or as last time).",
 )
 @_json_option
 def up(
@@ -364,7 +366,9 @@ def act(name: str, action: str | None, words: tuple[str, ...]) -> None:
     if known is None:
         nearest = difflib.get_close_matches(action, ACTS, 1)
         hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
-        raise click.ClickException(f"there is no act '{action}'{hint} Without an act I list them.")
+        raise click.ClickException(
+            f"there is no act '{action}'{hint} Without an act, this command lists all acts."
+        )
     try:
         given = parse_values(known, list(words))
     except ValueError as error:
@@ -394,11 +398,15 @@ def _wait_for_start(found: Cluster, target: Source) -> str:
     return ""
 
 
-_ID = "ID is a broker's, or zookeeper, in an ensemble zookeeper-1 and so on."
+_ID = "ID is a broker's number, or zookeeper. In an ensemble it is zookeeper-1 and so on."
 _act_command("stop", f"Stop broker ID with SIGTERM: it hands its leaders over first.\n\n{_ID}")
 _act_command("start", f"Start broker ID again.\n\n{_ID}")
-_act_command("kill", f"Kill broker ID with SIGKILL: it closes nothing.\n\n{_ID}")
-_act_command("pause", f"Pause broker ID with SIGSTOP: it lives but answers nothing.\n\n{_ID}")
+_act_command(
+    "kill", f"Kill broker ID with SIGKILL: its process ends at once, without a shutdown.\n\n{_ID}"
+)
+_act_command(
+    "pause", f"Pause broker ID with SIGSTOP: its process stays, but answers no request.\n\n{_ID}"
+)
 _act_command("resume", f"Resume broker ID, which was paused.\n\n{_ID}")
 
 
@@ -432,7 +440,7 @@ def _known(status: ClusterStatus) -> Known:
     """Ask the running brokers for the controller and the guests.
 
     A guest is a broker that the supervisor did not start. It may have the id of a stopped broker,
-    but it has another port.
+    but it has a different port.
     """
     from kafka_edu.common.socket_transport import SocketTransport
     from kafka_edu.supervisor.readiness import answers_of

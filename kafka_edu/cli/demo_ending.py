@@ -82,8 +82,8 @@ def failure_of(error: BaseException, name: str) -> Failure:
             return _no_space(tempfile.gettempdir(), again)
         case Standstill():
             return Failure(
-                "Something that the demo needs hangs or is lost. A busy machine alone is not the"
-                " reason, because the time without a core does not count.",
+                "A step of the demo made no progress: a process hangs, or something was lost. A"
+                " busy machine is not the reason, because the time without a core does not count.",
                 f"Run it again: {again}. If it ends at the same place, it is a fault of kafka-edu:"
                 " please report it with these lines.",
             )
@@ -91,7 +91,7 @@ def failure_of(error: BaseException, name: str) -> Failure:
             return _no_space(str(error.filename or tempfile.gettempdir()), again)
         case OSError() if error.errno in _TOO_MANY_FILES:
             return Failure(
-                "A process may not have more files open.",
+                "A process has reached its limit of open files.",
                 f"Raise the limit with `ulimit -n 4096`, and run {again} in the same terminal.",
             )
         case PackageGroupError() | PeerMissing() | NoJavaError():
@@ -102,7 +102,7 @@ def failure_of(error: BaseException, name: str) -> Failure:
         case TimeoutError() | AdminTimeoutError() | TimeoutException():
             return Failure(
                 "A process did not answer in time. It hangs, or the machine is very busy.",
-                f"End what else runs on this machine, and run {again}.",
+                f"Stop other programs on this machine, and run {again}.",
             )
         case subprocess.SubprocessError():
             return Failure(
@@ -115,7 +115,7 @@ def failure_of(error: BaseException, name: str) -> Failure:
                 f"{command_line('doctor')} checks this machine. Then run {again}.",
             )
     return Failure(
-        f"A client or a call of the system gave up with a {type(error).__name__}.",
+        f"A client or a system call failed with a {type(error).__name__}.",
         f"Run it again: {again}. {command_line('doctor')} checks this machine.",
     )
 
@@ -123,7 +123,7 @@ def failure_of(error: BaseException, name: str) -> Failure:
 def _no_space(place: str, again: str) -> Failure:
     return Failure(
         f"There is no space left on the disk of {place}.",
-        f"Make room there, or set TMPDIR to a folder on another disk. Then run {again}.",
+        f"Free some space there, or set TMPDIR to a folder on another disk. Then run {again}.",
     )
 
 
@@ -146,7 +146,7 @@ def ends_in_sentences(name: str) -> Iterator[None]:
         raise
     except _known_errors() as error:
         text = str(error) or type(error).__name__
-        _say(f"The demo {name} could not go on: {text}", *failure_of(error, name))
+        _say(f"The demo {name} could not continue: {text}", *failure_of(error, name))
         raise SystemExit(1) from error
 
 

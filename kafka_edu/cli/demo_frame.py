@@ -27,7 +27,7 @@ json_option: Final = click.option(
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the figures here too.",
+    help="Also write the figures to this file.",
 )
 
 
@@ -66,7 +66,7 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
                 raise SystemExit(1)
 
         command = click.command(name)(json_option(run))
-        command.params.append(command.params.pop(0))  # --json stands last in every help
+        command.params.append(command.params.pop(0))  # --json is last in every help
         return command
 
     return command_of

@@ -85,7 +85,7 @@ def check_java() -> Iterator[Finding]:
             "Java",
             Verdict.NOTE,
             "none",
-            "only Spark and --zookeeper apache need it; they fetch one at their first use",
+            "only Spark and --zookeeper apache need Java; they download it at their first use",
         )
         return
     try:
@@ -97,7 +97,7 @@ def check_java() -> Iterator[Finding]:
             "Java",
             Verdict.NOTE,
             program,
-            f"does not run: {error}; only Spark and --zookeeper apache need it",
+            f"does not run: {error}; only Spark and --zookeeper apache need Java",
         )
         return
     first = (answer.stderr or answer.stdout).partition("\n")[0]
@@ -139,7 +139,7 @@ def check_ports() -> Iterator[Finding]:
             "Ports",
             Verdict.NOTE,
             f"taken: {', '.join(taken)}",
-            f"a new cluster picks free ones; `{command_line('cluster status')}` shows which",
+            f"a new cluster chooses free ports; `{command_line('cluster status')}` shows which",
         )
     else:
         yield Finding("Ports", Verdict.OK, f"{', '.join(map(str, USUAL_PORTS))} are free")
@@ -186,7 +186,7 @@ def check_memory() -> Iterator[Finding]:
             Verdict.NOTE,
             f"{available} MB free",
             f"three brokers need about {NEEDED_MEMORY_MB} MB;"
-            f" `{command_line('cluster up --brokers 1')}` needs a third",
+            f" `{command_line('cluster up --brokers 1')}` needs a third of it",
         )
     else:
         yield Finding("Memory", Verdict.OK, f"{available} MB free")
@@ -203,7 +203,7 @@ def check_disk(home: Path) -> Iterator[Finding]:
             "Disk",
             Verdict.BAD,
             f"cannot write in {home}: {error.strerror}",
-            "set KAFKA_EDU_HOME to a folder that is yours",
+            "set KAFKA_EDU_HOME to a folder that you may write to",
         )
         return
     if free_mb < NEEDED_DISK_MB:
@@ -229,7 +229,7 @@ def check_disk(home: Path) -> Iterator[Finding]:
 def check_file_handles() -> Iterator[Finding]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     shown = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
-    seen = f"{soft} a process, may be raised to {shown}"
+    seen = f"{soft} per process; you may raise it to {shown}"
     if soft < LEAST_FILE_HANDLES:
         yield Finding(
             "File handles",
@@ -303,7 +303,7 @@ _MARKS: Final = {Verdict.OK: "[green]✓[/]", Verdict.NOTE: "[yellow]●[/]", Ve
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the findings here too.",
+    help="Also write the findings to this file.",
 )
 def doctor(json_file: Path | None) -> None:
     """Check this machine. Each line of the output says what to do.

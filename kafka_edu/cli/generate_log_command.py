@@ -32,7 +32,10 @@ Write = Callable[["LogBlock", bytes], None]
 @click.option(
     "--output", metavar="FILE", help=f"Write to FILE; {STANDARD_OUTPUT} is standard output."
 )
-@click.option("--topic", help="Write to this topic. Made with --partitions if it does not exist.")
+@click.option(
+    "--topic",
+    help="Write to this topic. If it does not exist, it is created with --partitions partitions.",
+)
 @click.option("--bootstrap-server", metavar="HOST:PORT,…", help="The cluster of --topic.")
 @click.option("--partitions", default=4, show_default=True, type=click.IntRange(1))
 @click.option("--replication-factor", default=1, show_default=True, type=click.IntRange(1))
@@ -41,7 +44,7 @@ Write = Callable[["LogBlock", bytes], None]
     "--truth",
     metavar="FILE",
     type=click.Path(dir_okay=False, writable=True),
-    help="Write the right answers to FILE, as JSON.",
+    help="Write the correct answers to FILE, as JSON.",
 )
 @click.option(
     "--start",
@@ -56,14 +59,23 @@ Write = Callable[["LogBlock", bytes], None]
     help="How busy the site is in the log's own time, as a mean over a day. Default: 200, and less"
     " for a small log, so that it covers an hour.",
 )
-@click.option("--window", default=60, show_default=True, help="Seconds of a window of the truth.")
-@click.option("--gap", default=300, show_default=True, help="Seconds of pause that end a session.")
-@click.option("--watermark", default=120, show_default=True, help="How many s late a line may be.")
-@click.option("--late", default=20, show_default=True, help="Late lines, of 1,000.")
+@click.option(
+    "--window",
+    default=60,
+    show_default=True,
+    help="Length of a window of the correct answers, in seconds.",
+)
+@click.option(
+    "--gap", default=300, show_default=True, help="A pause of this many seconds ends a session."
+)
+@click.option(
+    "--watermark", default=120, show_default=True, help="How many seconds late a line may be."
+)
+@click.option("--late", default=20, show_default=True, help="Late lines per 1,000 lines.")
 @click.option(
     "--too-late",
     type=int,
-    help="Too late sessions, of 1,000. Default: 5, and more for a small log.",
+    help="Sessions that come too late, per 1,000 sessions. Default: 5, and more for a small log.",
 )
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False, writable=True))
 def generate_log(
@@ -100,7 +112,7 @@ def generate_log(
         start_ms = round(datetime.fromisoformat(start).replace(tzinfo=UTC).timestamp()) * 1000
     except ValueError:
         raise click.UsageError(
-            f"--start {start} is no time: write it as 2018-08-01T18:00"
+            f"--start {start} is not a time: write it as 2018-08-01T18:00"
         ) from None
     from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
     from kafka_edu.clients.web_log.small_logs import for_lines

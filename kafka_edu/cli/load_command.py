@@ -20,24 +20,31 @@ if TYPE_CHECKING:
     from kafka_edu.clients.load.load import Load, LoadSpec
     from kafka_edu.trace.events.client import LoadState
 
-TICK_S: Final = 0.05
 LINE_EVERY_S: Final = 1.0
-PARTITIONS: Final = 6
 _CREATE_TIMEOUT_S: Final = 20.0
 
 
 @click.command()
 @click.option(
-    "--cluster", default=DEFAULT_CLUSTER, show_default=True, metavar="NAME", help="On which."
+    "--cluster",
+    default=DEFAULT_CLUSTER,
+    show_default=True,
+    metavar="NAME",
+    help="The cluster to load.",
 )
-@click.option("--topic", default="load", show_default=True, help="Created if it is not there.")
+@click.option(
+    "--topic",
+    default="load",
+    show_default=True,
+    help="The topic. It is created if it does not exist.",
+)
 @rate_option(1_000_000, "Records a second, of all producers together.")
 @click.option(
     "--acks",
     type=click.Choice(["all", "1", "0"]),
     default="all",
     show_default=True,
-    help="What a producer waits for.",
+    help="Which acknowledgement a producer waits for.",
 )
 @click.option(
     "--keys",
@@ -60,7 +67,7 @@ _CREATE_TIMEOUT_S: Final = 20.0
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
-    help="Stop after that time; without it, Ctrl-C stops.",
+    help="Stop after this time. Without this option, Ctrl-C stops the load.",
 )
 @click.option("--while-stdin-is-open", "owned", is_flag=True, hidden=True)
 @json_option
@@ -140,6 +147,7 @@ def _create_topic(bootstrap: str, topic: str) -> bool:
     from kafka_edu.clients.admin.config_calls import ConfigResource
     from kafka_edu.clients.admin.new_topic import make_topic
     from kafka_edu.clients.blocking import Admin
+    from kafka_edu.clients.load.load import PARTITIONS, replicas_of_new_topic
     from kafka_edu.common.errors import Errors, KafkaException
     from kafka_edu.protocol.messages.describe_configs import ResourceType
 
@@ -151,8 +159,7 @@ def _create_topic(bootstrap: str, topic: str) -> bool:
                 resource = ConfigResource(ResourceType.TOPIC, topic)
                 configs = admin.describe_configs([resource])[resource]
                 return "compact" in str(configs["cleanup.policy"].value)
-            replicas = min(3, len(admin.describe_cluster().nodes))
-        settings = {"min.insync.replicas": "2"} if replicas == 3 else {}
+            replicas, settings = replicas_of_new_topic(len(admin.describe_cluster().nodes))
         make_topic(bootstrap, topic, PARTITIONS, replicas, settings)
     except KafkaException as error:
         if error.error is not Errors.TOPIC_ALREADY_EXISTS:
@@ -211,6 +218,8 @@ def _wait_for_owner(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Non
 async def _watch(
     running: "Load", began: float, seconds: float | None, stop: asyncio.Event, *, quiet: bool
 ) -> None:
+    from kafka_edu.clients.load.load import TICK_S
+
     next_line = began
     while not stop.is_set():
         running.tick()
@@ -266,7 +275,7 @@ def _report(
     else:
         happened = (
             f"{state.sent:,} records were sent and {state.acked:,} acked;"
-            f" {state.refused + state.waiting:,} got no place in the log"
+            f" {state.refused + state.waiting:,} were not acked"
             + (f"; {state.lost:,} acked ones were lost." if not compacted else ".")
         )
     click.echo(happened)
@@ -277,8 +286,8 @@ def _report(
         )
     elif state.lost:
         click.echo(
-            "A record that is acked and lost was on a leader that fell, and not on the replica that"
-            " leads now: look for acks=1 and for an unclean election."
+            "A lost record that was acked was on a leader that failed, but not on the replica that"
+            " leads now. Look for acks=1 and for an unclean election."
         )
     elif not state.consumers:
         click.echo("No consumer read them, so this load could not notice a lost record.")

@@ -114,7 +114,7 @@ def _run() -> int:
                 code = error.exit_code
             case UnicodeEncodeError() if words := _not_utf8():
                 click.echo(
-                    "Error: names are UTF-8 in Kafka and ZooKeeper, and this argument is not:"
+                    "Error: names in Kafka and ZooKeeper are UTF-8, and this argument is not UTF-8:"
                     f" {' '.join(words)}",
                     err=True,
                 )

@@ -73,7 +73,7 @@ class Progress:
             self._patience = self._new_patience(self._standstill_s)
         elif self._patience.left_s() <= 0:
             raise Standstill(
-                f"nothing moved for {self._standstill_s:g} s while the demo waited for"
+                f"nothing changed for {self._standstill_s:g} s while the demo waited for"
                 f" {self._what}; seen last: {self._state}",
                 full_disk(),
             )

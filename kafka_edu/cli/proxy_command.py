@@ -241,7 +241,7 @@ def _installed(learner: str) -> list[LearnerCode]:
     "--target-versions",
     is_flag=True,
     help=(
-        "List in ApiVersions all that the target serves, because some clients apply the first"
+        "List in ApiVersions every API that the target serves, because some clients apply the first"
         " server's answer to the whole cluster."
     ),
 )
@@ -257,21 +257,21 @@ def _installed(learner: str) -> list[LearnerCode]:
     type=click.IntRange(1),
     default=TIMEOUT_MS,
     show_default=True,
-    help="How long each of its brokers has to answer.",
+    help="How long to wait for an answer of each broker of a target.",
 )
 @click.option(
     "--down-after",
     type=click.IntRange(1),
     default=DOWN_AFTER,
     show_default=True,
-    help="A target is left out when it has failed so often in a row.",
+    help="A target is left out after this number of failures in a row.",
 )
 @click.option(
     "--up-after",
     type=click.IntRange(1),
     default=UP_AFTER,
     show_default=True,
-    help="It is back when it has answered so often in a row.",
+    help="The target is used again after this number of answers in a row.",
 )
 @click.option(
     "--health",
@@ -288,7 +288,7 @@ def _installed(learner: str) -> list[LearnerCode]:
     "--learner",
     default="",
     metavar="EXERCISE=FILE",
-    help="Let the code of an exercise serve in this proxy; several are separated by ;.",
+    help="Let the code of an exercise run in this proxy. Put ; between several exercises.",
 )
 def proxy(
     listen: Address | None,
@@ -310,8 +310,9 @@ def proxy(
     """Serve a copy of a cluster's metadata: a bootstrap server that is not a broker.
 
     With --record alone, the copy is only written to the file. With --record and --listen, the
-    recorded copy is served. Otherwise each target is asked again every few seconds, and a target
-    without an answering broker is left out. Without a rule, clients are spread over all clusters.
+    recorded copy is served. Otherwise each target gets a new request every few seconds, and a
+    target without an answering broker is left out. Without a rule, clients are spread over all
+    clusters.
     """
     if not given and not replayed:
         raise click.UsageError("no cluster is named: give --target HOST:PORT, or --replay FILE")

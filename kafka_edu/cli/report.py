@@ -22,7 +22,7 @@ RELATIONS: Final[dict[str, Callable[[float, float], bool]]] = {
     "==": operator.eq,
 }
 HEADINGS: Final = ("What happened", "Why", "What to look at next")
-MISSED: Final = "Not everything went as it should. The targets above say what did not."
+MISSED: Final = "Some targets were missed: the tables above show which ones."
 
 
 class Target(NamedTuple):
@@ -69,7 +69,7 @@ class Report:
         `value` is None if it was not measured.
         """
         if relation not in RELATIONS:
-            raise ValueError(f"{relation} is none of {', '.join(RELATIONS)}")
+            raise ValueError(f"{relation} is not one of {', '.join(RELATIONS)}")
         self.targets.append(Target(name, value, relation, target))
 
     def end(self, *, happened: str, why: str, look_next: str) -> None:
@@ -99,7 +99,7 @@ class Report:
         if self.targets:
             table = Table("target", title=f"{self.name}: targets", title_justify="left")
             table.add_column("value", justify="right")
-            table.add_column("is to be", justify="right")
+            table.add_column("must be", justify="right")
             table.add_column("")
             for target in self.targets:
                 verdict = "[green]holds[/]" if target.holds else "[red]does not hold[/]"

@@ -1,4 +1,4 @@
-"""Show where the time of requests goes: queue, handler, purgatory, response, by broker and API."""
+"""Show how requests spend their time: queue, handler, purgatory, response, by broker and API."""
 
 import time
 from pathlib import Path
@@ -44,7 +44,7 @@ _HEADS = ("queue", "local", "remote", "throttle", "resp. q", "send", "total")
     default=10,
     show_default=True,
     metavar="N",
-    help="Show so many slow requests.",
+    help="How many slow requests to show at most.",
 )
 @event_options
 def requests(
@@ -55,7 +55,7 @@ def requests(
     replay_files: tuple[Path, ...],
     json_file: Path | None,
 ) -> None:
-    """Show where the time of requests goes, as percentiles by broker and API.
+    """Show where the time of requests is spent, as percentiles by broker and API.
 
     The times are counted since each broker's start, in Kafka's parts: waiting for a handler, the
     handler's own work, the purgatory, a quota, the response queue, the socket. Below are the
@@ -107,7 +107,8 @@ def _lines(
         styled(f"Slowest, of {view.slow_seen:,} slow requests{view.left_out_words()}", bold=True),
     ]
     lines += [_slow_line(each) for each in slow] or [
-        f"no request took {SLOW_MS} ms or more, without the time that its client wanted to wait"
+        f"no request took {SLOW_MS} ms or more, not counting the time that its client wanted to"
+        " wait"
     ]
     lines += ["", f"Seen: {source.reach}."]
     return (lines + missing_lines(source))[bool(rows) :]

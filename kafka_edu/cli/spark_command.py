@@ -29,7 +29,7 @@ spark.add_command(shell)
 @click.option(
     "--bootstrap-server",
     metavar="HOST:PORT,…",
-    help="Use this cluster. Without it one is started, and stopped at the end.",
+    help="Use this cluster. Without this option, a cluster is started, and stopped at the end.",
 )
 @click.option("--topic", default="web-log", show_default=True)
 @click.option(

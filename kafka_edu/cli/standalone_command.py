@@ -14,14 +14,14 @@ from kafka_edu.common.python_process import command_line
     type=click.IntRange(1, 64),
     default=2,
     show_default=True,
-    help="The cores that each worker offers: its tasks at the same time.",
+    help="The cores of each worker: the number of tasks that it runs at the same time.",
 )
 @click.option(
     "--memory-mb",
     type=click.IntRange(512, 65_536),
     default=1024,
     show_default=True,
-    help="The memory that each worker offers.",
+    help="The memory of each worker.",
 )
 def standalone(workers: int, cores: int, memory_mb: int) -> None:
     """Run a standalone cluster of Spark on this machine, until Ctrl-C.

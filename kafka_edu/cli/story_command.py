@@ -1,4 +1,4 @@
-"""Tell one record's life, from `send()` to the commit of a consumer group."""
+"""Show one record's life, from `send()` to the commit of a consumer group."""
 
 import textwrap
 import time
@@ -68,7 +68,7 @@ _PART_OF: Final = {
 @click.option(
     "--produce",
     metavar="CLIENT#CORRELATION",
-    help="The first record of this produce request instead.",
+    help="Show the first record of this produce request instead.",
 )
 @event_options
 @click.pass_context
@@ -80,12 +80,12 @@ def story(
     replay_files: tuple[Path, ...],
     json_file: Path | None,
 ) -> None:
-    """Tell one record's life, such as that of web-0@1234.
+    """Show one record's life, such as the life of web-0@1234.
 
     It begins in send() of the producer: batch, request, the leader's queue and log, the followers,
-    the answer, the callback. It goes on with each consumer that fetches the record and each group
-    that commits behind it. The steps within a client are seen if it is a client of kafka-edu with a
-    tracer, such as those of `kafka-edu load`. Other clients emit no events.
+    the answer, the callback. It continues with each consumer that fetches the record and each group
+    that commits a later offset. The steps within a client are seen if it is a client of kafka-edu
+    with a tracer, such as those of `kafka-edu load`. Other clients emit no events.
 
     The place of the record is read from the logs' files. Its hops come from the live processes, or
     from recordings. With both --cluster and --replay they come from both. Hops of fast requests are
@@ -182,7 +182,8 @@ def _lines(life: Story) -> Iterator[str]:
     yield styled(str(life.place), bold=True) + (f": {_record_text(best[1])}" if best else "")
     if not any(one.log_end is not None for one in life.stored.values()):
         yield from textwrap.wrap(
-            "The log's files are not here: its place is known from events alone.", text_width()
+            "The log's files cannot be read here, so only the events say where the record is.",
+            text_width(),
         )
         logs: dict[int, Stored | Absent] = {}
     else:

@@ -69,9 +69,9 @@ def pytest_arguments(root: Path, part: Part, extra: tuple[str, ...]) -> list[str
     "--full",
     "part",
     flag_value=Part.FULL,
-    help="Also clusters, faults, clients and tools of others, dashboard and Spark.",
+    help="Also test clusters, faults, other projects' clients and tools, the dashboard and Spark.",
 )
-@click.option("--slow", "part", flag_value=Part.SLOW, help="Only what --full adds.")
+@click.option("--slow", "part", flag_value=Part.SLOW, help="Run only the tests that --full adds.")
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def test(part: Part | None, pytest_options: tuple[str, ...]) -> None:
     """Run the test suite. PYTEST_OPTIONS (-k, -x, a path …) are passed to pytest."""

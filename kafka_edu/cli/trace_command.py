@@ -86,7 +86,7 @@ def _seconds(_: click.Context, __: click.Parameter, text: str | None) -> float |
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|)", text)
     if match is None:
-        raise click.BadParameter(f"'{text}' is no length of time such as 90s or 5m")
+        raise click.BadParameter(f"'{text}' is not a length of time such as 90s or 5m")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
@@ -98,15 +98,15 @@ _LEVEL: Final = click.option(
     type=click.Choice([level.value for level in Level]),
     default=Level.STATE.value,
     show_default=True,
-    help="state: changes of state. hops: each request's way too. all: each timer task too.",
+    help="state: changes of state. hops: also each request's way. all: also each timer task.",
 )
 _JSON: Final = click.option(
     "--json",
     "json_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    help="Write the events here too, one JSON object a line; - is standard output, without the"
-    " text.",
+    help="Also write the events to this file, one JSON object per line; - writes them to standard"
+    " output, without the text.",
 )
 _FILTERS: Final = (
     click.option(
@@ -115,9 +115,9 @@ _FILTERS: Final = (
         multiple=True,
         metavar="NAME",
         callback=_names,
-        help="Only events of this kind; may be given again.",
+        help="Only events of this kind; may be repeated.",
     ),
-    click.option("--topic", default="", metavar="TOPIC", help="Only what names this topic."),
+    click.option("--topic", default="", metavar="TOPIC", help="Only events that name this topic."),
 )
 
 
@@ -273,7 +273,7 @@ def trace() -> None:
     "since_s",
     metavar="TIME",
     callback=_seconds,
-    help="Only the last part of the recording: 90s, 5m.",
+    help="Only the last part of the recording, such as 90s or 5m.",
 )
 @_JSON
 def show(
@@ -295,7 +295,7 @@ def show(
     shown = [envelope for envelope in envelopes if wanted.takes(envelope)]
     if not shown:
         raise click.ClickException(
-            f"none of the {len(envelopes):,} recorded events is what you asked for"
+            f"none of the {len(envelopes):,} recorded events matches your options"
         )
     printer = Printer(Columns(envelope.source for envelope in shown), json_file)
     for envelope in shown:
@@ -316,7 +316,7 @@ def show(
     show_default=True,
     metavar="TIME",
     callback=_seconds,
-    help="Begin so long ago: 90s, 5m. The processes keep ten minutes.",
+    help="How far back to begin, such as 90s or 5m. The processes keep ten minutes.",
 )
 @click.option(
     "--for",
@@ -365,7 +365,8 @@ def tail(
     "since_s",
     metavar="TIME",
     callback=_seconds,
-    help="Record the past too: 90s, 5m. The processes keep ten minutes, at level state.",
+    help="Also record the past, such as the last 90s or 5m. The processes keep ten minutes, at"
+    " level state.",
 )
 @click.option(
     "--for",
@@ -461,7 +462,7 @@ async def _follow(
         await asyncio.sleep(2 * DRAIN_S)
         take(feed.rest())
         for source in feed.silent():
-            click.echo(f"{teller(source)} has sent nothing so far: it may stand still", err=True)
+            click.echo(f"{teller(source)} has sent nothing so far: it may hang", err=True)
     finally:
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)

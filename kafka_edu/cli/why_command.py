@@ -30,10 +30,12 @@ SHOWN_ENDED = 8
 
 
 @click.command()
-@click.option("--broker", type=int, metavar="N", help="Only what waits on this broker.")
-@click.option("--topic", default="", metavar="TOPIC", help="Only what is about this topic.")
+@click.option("--broker", type=int, metavar="N", help="Only operations that wait on this broker.")
+@click.option("--topic", default="", metavar="TOPIC", help="Only operations on this topic.")
 @click.option("--client", default="", metavar="ID", help="Only requests of this client.id.")
-@click.option("--all", "everything", is_flag=True, help="Idle followers and group members too.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also show idle followers and group members."
+)
 @event_options
 def why(
     broker: int | None,
@@ -163,7 +165,7 @@ def _holders(need: Requirement, now_ms: int) -> Iterator[str]:
 
 def _ended_lines(ended: list[HasEnded]) -> Iterator[str]:
     if not ended:
-        yield "No operation that ended is known."
+        yield "No ended operation is known."
         return
     yield styled("Ended last", bold=True)
     for one in ended[:SHOWN_ENDED]:
@@ -219,7 +221,7 @@ def _damage_lines(damage: Mapping[int, RepairsFound]) -> Iterator[str]:
         lines = [*found.stuck, *found.last]
         if not lines:
             continue
-        summary = found.summary or "it cannot mend this by itself"
+        summary = found.summary or "it cannot repair this by itself"
         title = f"Damage that broker {broker} has found since its start: {summary}"
         for line in textwrap.wrap(title, text_width()):
             yield styled(line, bold=True)

@@ -38,7 +38,7 @@ SHOWN_MOVES = 12
     default=5,
     show_default=True,
     metavar="N",
-    help="Show so many rebalances, the newest first.",
+    help="How many rebalances to show at most, the newest first.",
 )
 @event_options
 def why_rebalance(
@@ -77,7 +77,7 @@ def _lines(rebalances: Rebalances, story: GroupStory, last: int, source: EventSo
     for rebalance in reversed(shown):
         lines += ["", *_rebalance_lines(story, rebalance, now_us)]
     if not shown:
-        lines += ["", "No rebalance is among the facts that are kept."]
+        lines += ["", "The events that are kept show no rebalance."]
     if story.members:
         lines += ["", *_member_lines(rebalances, story)]
     lines += ["", f"Seen: {source.reach}."]

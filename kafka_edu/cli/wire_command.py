@@ -44,7 +44,8 @@ _json_option = click.option(
     "json_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    help="Write the answer here as JSON too; - is standard output, without the text.",
+    help="Also write the answer to this file, as JSON; - writes it to standard output, without the"
+    " text.",
 )
 _all_option = click.option("--all", "unfold", is_flag=True, help="Show lengths and counts too.")
 _docs_option = click.option("--docs", is_flag=True, help="Say what each field is for.")
@@ -84,7 +85,7 @@ def decode(
     """Show what each byte of one frame means, up to the first wrong byte.
 
     The frame is given as hex (blanks and colons do not matter), as a file of bytes or of hex, or on
-    standard input (-). A response names neither its API nor its version. Give them by --api and
+    standard input (-). A response names neither its API nor its version. Give them with --api and
     --version.
     """
     data = _bytes_of(" ".join(frame))
@@ -156,9 +157,13 @@ def _from_hex(text: str) -> bytes | None:
 @click.option("--client", metavar="ID", help="Only the frames of this client.")
 @click.option("--api", metavar="NAME", help="Only the frames of this API, such as Fetch.")
 @click.option(
-    "--frame", "number", type=int, metavar="N", help="Take frame N apart: its number in the list."
+    "--frame",
+    "number",
+    type=int,
+    metavar="N",
+    help="Show the fields of frame N, the number of a frame in the list.",
 )
-@click.option("--trees", is_flag=True, help="Take every frame apart.")
+@click.option("--trees", is_flag=True, help="Show the fields of every frame.")
 @_all_option
 @_docs_option
 @_json_option
@@ -323,7 +328,7 @@ def capture(clients: str, cluster: str) -> None:
         with ActionClient(ActionAddress.read(folder.action_address)) as client:
             message = client.ask("capture", clients=clients).get("message", "")
     except (NoSupervisorError, ActionRefusedError) as error:
-        raise click.ClickException(f"the capture is as it was: {error}") from error
+        raise click.ClickException(f"the capture was not changed: {error}") from error
     click.echo(str(message))
     if clients != "off":
         click.echo(f"see them with: {command_line('wire show --live', cluster)}")

@@ -161,7 +161,7 @@ def address(text: str) -> tuple[str, int]:
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65_536:
         raise ConfigException(
             "bootstrap.servers",
-            f"Invalid value {text} for configuration bootstrap.servers: it is no host:port. Write"
+            f"Invalid value {text} for configuration bootstrap.servers: it is not host:port. Write"
             " for example 127.0.0.1:9092.",
         )
     return host.strip("[]"), int(port)

@@ -149,7 +149,12 @@ class InFlightRequests:
 
     def next_deadline_ms(self, node: int) -> float:
         """Return the earliest deadline of a request of this connection. O(in flight)."""
-        return min((each.deadline_ms for each in self._requests.get(node, ())), default=NEVER)
+        waiting = self._requests.get(node)
+        if not waiting:
+            return NEVER
+        if len(waiting) == 1:  # nearly always: `min` takes five times as long
+            return waiting[0].deadline_ms
+        return min(each.deadline_ms for each in waiting)
 
 
 class _Connection:
@@ -197,6 +202,10 @@ class ClientConnections:
         self._connections: dict[int, _Connection] = {}
         self._effects: list[Effect] = []
         self._next_correlation_id = 0
+        self._look_again_ms = NEVER
+        """Before this time no request is too late, and no connection is idle for too long. `poll`
+        looks at the connections only then. So most of its calls take 0.2 µs instead of 3 µs.
+        """
         self.last_failure = ""
         """Why a connection was last lost or could not be opened."""
 
@@ -333,12 +342,13 @@ class ClientConnections:
         acks=0.
         """
         if request.KEY is None:
-            raise ValueError(f"{type(request).__name__} is no request")
+            raise ValueError(f"{type(request).__name__} is not a request")
         connection = self._connections[node]
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         parts = encode_request(request, version, correlation_id, self._config.client_id)
         connection.last_used_ms = now
+        self._look_by(now + self._config.connections_max_idle_ms)
         event = 0
         if self._trace and self._trace.hops:
             event = self._trace(
@@ -353,6 +363,7 @@ class ClientConnections:
             )
         if on_response is not None:
             limit = self._config.request_timeout_ms if timeout_ms is None else timeout_ms
+            self._look_by(now + limit)
             self.in_flight.add(
                 node,
                 InFlight(
@@ -407,7 +418,7 @@ class ClientConnections:
         """Handle the shell's report of a complete response. Call `on_response` of its request."""
         request = self.in_flight.complete_next(node)
         if request is None:
-            self._drop(node, "a response came that no request had asked for", now)
+            self._drop(node, "a response came without a request", now)
             return
         try:
             correlation_id, response = decode_response(request.api_key, request.version, frame)
@@ -418,11 +429,12 @@ class ClientConnections:
         if correlation_id != request.correlation_id:
             request.on_response(None, now)
             self._drop(
-                node, f"response {correlation_id} came in place of {request.correlation_id}", now
+                node, f"response {correlation_id} came instead of {request.correlation_id}", now
             )
             return
         connection = self._connections[node]
         connection.last_used_ms = now
+        self._look_by(now + self._config.connections_max_idle_ms)
         throttled_ms = throttle_time_ms(response, request.api_key, request.version)
         if throttled_ms:
             connection.muted_until_ms = max(connection.muted_until_ms, now + throttled_ms)
@@ -489,22 +501,35 @@ class ClientConnections:
             request.on_response(None, now)
 
     def poll(self, now: float) -> None:
-        """Close connections that are idle or answer too late. Update the metadata if due.
-        O(brokers).
+        """Close connections that are idle or answer too late. Update the metadata if due. O(1), or
+        O(brokers) if a limit may be over.
         """
+        if now >= self._look_again_ms:
+            self._close_late(now)
+        if self._metadata.next_update_ms(now) <= 0:
+            self._update_metadata(now)
+
+    def _look_by(self, at_ms: float) -> None:
+        if at_ms < self._look_again_ms:
+            self._look_again_ms = at_ms
+
+    def _close_late(self, now: float) -> None:
+        self._look_again_ms = NEVER
         for node, connection in list(self._connections.items()):
             if connection.state is ConnectionState.DISCONNECTED:
                 continue
-            if self.in_flight.next_deadline_ms(node) <= now:
+            deadline_ms = self.in_flight.next_deadline_ms(node)
+            idle_ms = connection.last_used_ms + self._config.connections_max_idle_ms
+            if deadline_ms <= now:
                 self._drop(node, "a request got no response within request.timeout.ms", now)
             elif (
-                self.in_flight.count(node) == 0
+                deadline_ms == NEVER  # no request is in flight
                 and connection.state is ConnectionState.READY
-                and now - connection.last_used_ms >= self._config.connections_max_idle_ms
+                and idle_ms <= now
             ):
                 self._drop(node, "idle for connections.max.idle.ms", now)
-        if self._metadata.next_update_ms(now) <= 0:
-            self._update_metadata(now)
+            else:  # a connection with requests in flight is not idle: `received` looks then
+                self._look_by(deadline_ms if deadline_ms < NEVER else idle_ms)
 
     def _update_metadata(self, now: float) -> None:
         node = self.least_loaded(now)
@@ -539,24 +564,27 @@ class ClientConnections:
             self._metadata.update_failed(now)
 
     def next_poll_ms(self, now: float) -> float:
-        """Return in how many ms `poll` must be called next. NEVER if nothing waits. O(brokers)."""
-        due = NEVER
-        update = self._metadata.next_update_ms(now)
+        """Return the ms until `poll` must be called next; NEVER if nothing waits. O(brokers)."""
+        due_ms = NEVER
+        nodes, deadline_of = self._metadata.nodes, self.in_flight.next_deadline_ms
         for node, connection in self._connections.items():
-            if connection.state is ConnectionState.DISCONNECTED:
-                if node in self._metadata.nodes and connection.retry_at_ms > now:
-                    due = min(due, connection.retry_at_ms - now)
+            state = connection.state
+            if state is ConnectionState.DISCONNECTED:
+                if now < connection.retry_at_ms < due_ms and node in nodes:
+                    due_ms = connection.retry_at_ms
                 continue
-            due = min(due, self.in_flight.next_deadline_ms(node) - now)
-            if (opening_ms := self._opening_for_ms(connection, now)) < SILENT_MS:
-                due = min(due, SILENT_MS - opening_ms)
-            if connection.muted_until_ms > now:
-                due = min(due, connection.muted_until_ms - now)
-            if connection.state is ConnectionState.READY:
-                idle_at = connection.last_used_ms + self._config.connections_max_idle_ms
-                if self.in_flight.count(node) == 0:
-                    due = min(due, idle_at - now)
-        return max(min(due, update if update > 0 else NEVER), 0)
+            deadline_ms = deadline_of(node)
+            if state is not ConnectionState.READY:
+                if now < connection.opened_at_ms + SILENT_MS < due_ms:
+                    due_ms = connection.opened_at_ms + SILENT_MS
+            elif deadline_ms == NEVER:  # no request is in flight
+                deadline_ms = connection.last_used_ms + self._config.connections_max_idle_ms
+            if deadline_ms < due_ms:
+                due_ms = deadline_ms
+            if now < connection.muted_until_ms < due_ms:
+                due_ms = connection.muted_until_ms
+        update = self._metadata.next_update_ms(now)
+        return max(min(due_ms - now, update if update > 0 else NEVER), 0)
 
     def close_all(self, reason: str, now: float) -> None:
         """Close every connection. Requests in flight get no response."""

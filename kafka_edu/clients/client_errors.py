@@ -144,7 +144,7 @@ class ProducerClosedException(ClientException):
 
 
 class IllegalStateException(ClientException):
-    """A call is not possible in the present state, for example a commit without a transaction."""
+    """A call is not possible in the current state, for example a commit without a transaction."""
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(Errors.INVALID_TXN_STATE, message, advice)

@@ -99,7 +99,7 @@ class CoordinatorLink:
         )
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
+        """Return the ms until `run` must be called next; NEVER if nothing is planned."""
         due = self._own.next_poll_ms(now)
         if self.node == NO_NODE and self._find_again_ms > now:
             due = min(due, self._find_again_ms - now)

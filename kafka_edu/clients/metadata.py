@@ -126,23 +126,29 @@ class Metadata:
 
     def leader(self, topic: str, partition: int) -> int:
         """Return the broker id of the partition's leader, or NO_LEADER. O(1)."""
+        return self.leader_and_epoch((topic, partition))[0]
+
+    def leader_and_epoch(self, tp: tuple[str, int]) -> tuple[int, int]:
+        """Return the broker id of the partition's leader, or NO_LEADER, and its epoch. O(1)."""
+        topic, partition = tp
         info = self.topics.get(topic)
         if info is None or partition >= len(info.partitions):
-            return NO_LEADER
-        leader = info.partitions[partition].leader
-        return leader if leader in self.nodes else NO_LEADER
+            return NO_LEADER, -1
+        _, leader, leader_epoch = info.partitions[partition]
+        return (leader if leader in self.nodes else NO_LEADER), leader_epoch
 
     def next_update_ms(self, now: float) -> float:
-        """Return in how many ms the next update is due. 0 means now. NEVER while an update is
-        running.
+        """Return the number of ms until the next update is due. 0 means now. NEVER while an update
+        is running.
 
         A topic without metadata does not wait for the backoff of the last update.
         """
         if self._in_progress or not (self._used_ms or self._retain):
             return NEVER
-        due = 0.0 if self._needed else max(self._last_success_ms + self._max_age_ms - now, 0)
-        backoff = max(self._last_try_ms + self._retry_backoff_ms - now, 0)
-        return due if self._new else max(due, backoff)
+        at_ms = now if self._needed else self._last_success_ms + self._max_age_ms
+        if not self._new and self._last_try_ms + self._retry_backoff_ms > at_ms:
+            at_ms = self._last_try_ms + self._retry_backoff_ms
+        return at_ms - now if at_ms > now else 0
 
     def request(self, now: float) -> MetadataRequest:
         """Return the request for the next update. From now on the update is running."""
@@ -194,16 +200,21 @@ class Metadata:
                 continue
             self.errors.pop(topic.name, None)
             known = self.topics.get(topic.name)
+            answered = {each.partition_index: each for each in topic.partitions}
             partitions = []
-            for new in sorted(topic.partitions, key=lambda each: each.partition_index):
-                info = PartitionInfo(new.partition_index, new.leader_id, new.leader_epoch)
-                if known is not None and info.partition < len(known):
-                    old = known.partitions[info.partition]
-                    if 0 <= info.leader_epoch < old.leader_epoch:
+            # A broker that has just started may not know all partitions yet.
+            for index in range(max(answered, default=-1) + 1):
+                info = PartitionInfo(index, NO_LEADER, -1)
+                if (new := answered.get(index)) is not None:
+                    info = PartitionInfo(index, new.leader_id, new.leader_epoch)
+                if known is not None and index < len(known):
+                    old = known.partitions[index]
+                    if new is None or 0 <= info.leader_epoch < old.leader_epoch:
                         info = old
+                if new is None or info.leader not in self.nodes:
+                    self._needed = True
                 if info.leader not in self.nodes:
                     info = info._replace(leader=NO_LEADER)
-                    self._needed = True
                 partitions.append(info)
             self.topics[topic.name] = TopicInfo(topic.name, partitions)
 

@@ -1,6 +1,6 @@
 """Make requests of every kind that a client sends, with the time limit for each answer.
 
-The soak and the search by seeds send these requests to every broker, also to brokers that do not
+The soak and the search by seeds send these requests to every broker, including brokers that do not
 lead the partition. An error counts as an answer. The aim is to find a request that gets no answer.
 """
 

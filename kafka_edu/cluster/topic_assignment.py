@@ -15,7 +15,7 @@ An example:
     or a cancellation     RS 3,1,2       AR -     RR -
 
 With the new target 1,2,6, brokers 4 and 5 are in no set any more, so they stop at once. After a
-cancellation the origin's replicas are back, but perhaps in another order.
+cancellation the origin's replicas are back, but perhaps in a different order.
 
 All functions are pure. Each is O(replicas²), and a partition has only a few replicas.
 """

@@ -44,5 +44,5 @@ def record_version(version: str) -> int:
     """
     release = release_of(version)
     if release is None:
-        raise ValueError(f"{version} is no release")
+        raise ValueError(f"{version} is not a release")
     return 2 if release >= _FIRST_WITH_V2 else 1 if release >= _FIRST_WITH_V1 else 0

@@ -124,6 +124,9 @@ class Meter:
     cgroup may keep a ready process from running, and the kernel does not count this as waiting. If
     a thread has ended between two measurements, its waiting time is unknown. So a long time
     (LONG_S) between these two measurements does not count as idle either.
+
+    The measured processor time is not too high either. It includes the time of processes that were
+    killed and that no parent has waited for, up to the last measurement before their end.
     """
 
     def __init__(self, pid: int, usage_of: Callable[[int], Usage] | None = None) -> None:
@@ -131,6 +134,7 @@ class Meter:
         self._pid = pid
         self._usage_of = usage_of or family_usage
         self._first = self._last = self._usage_of(pid)
+        self._processor_s = _ProcessorTime(self._first.processor_s or 0.0)
         self._idle_s = 0.0
 
     def look(self) -> Spent:
@@ -138,8 +142,9 @@ class Meter:
         now, last = self._usage_of(self._pid), self._last
         self._last = now
         clock_s = now.clock_s - self._first.clock_s
-        if now.processor_s is None or last.processor_s is None or self._first.processor_s is None:
+        if now.processor_s is None or last.processor_s is None:
             return Spent(clock_s, None, 0.0)
+        self._processor_s.add(now.processor_s)
         passed_s = now.clock_s - last.clock_s - last.read_s
         unknown = passed_s > LONG_S and not last.waited_s.keys() <= now.waited_s.keys()
         if not now.ready and not unknown:
@@ -148,7 +153,34 @@ class Meter:
             )
             used_s = max(now.processor_s - last.processor_s, 0.0)
             self._idle_s += max(passed_s - used_s - waited_s, 0.0)
-        return Spent(clock_s, max(now.processor_s - self._first.processor_s, 0.0), self._idle_s)
+        return Spent(clock_s, self._processor_s.used_s, self._idle_s)
+
+
+class _ProcessorTime:
+    """Adds up the processor time of a family, from measurements of its sum so far.
+
+    The sum falls in two cases. If a process has ended and no parent has waited for it, as after the
+    kill of a JVM and of its parent, its time is gone. But if a parent waits for a process while the
+    family is read, the process may be gone already, and its time not yet with the parent. Then the
+    next sum is as high as before. So after a fall, the next measurement decides.
+    """
+
+    def __init__(self, sum_s: float) -> None:
+        self.used_s = 0.0
+        self._base_s = sum_s
+        self._fallen_to_s: float | None = None
+        """The last sum, if it was lower than the one before."""
+
+    def add(self, sum_s: float) -> None:
+        """Add what was used between the last measurement and this one."""
+        if sum_s < self._base_s:
+            if self._fallen_to_s is None:
+                self._fallen_to_s = sum_s
+                return
+            self._base_s = min(self._fallen_to_s, sum_s)
+        self._fallen_to_s = None
+        self.used_s += sum_s - self._base_s
+        self._base_s = sum_s
 
 
 def family_usage(*pids: int) -> Usage:

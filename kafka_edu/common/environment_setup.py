@@ -49,7 +49,7 @@ Install one of them and start again:
 ADVICE_NOT_INSTALLED: Final = """\
 could not install the packages of '{group}'; the lines above say why.
 If the package index cannot be reached, set HTTPS_PROXY for a proxy, or PIP_INDEX_URL for a mirror.
-Packages that were fetched whole are kept. Start again to continue."""
+Completely downloaded packages are kept. Start again to continue."""
 
 SAY_EVERY_S: Final = 1.0
 """Seconds between two reports of the download's progress on a terminal."""
@@ -178,7 +178,8 @@ def _make_environment(venv: Path) -> None:
         return
     if any(venv.iterdir()) and not (venv / "pyvenv.cfg").is_file():
         raise SetupError(
-            f"{venv} is in the way: it is no Python environment. Move it, or set KAFKA_EDU_VENV to"
+            f"{venv} is in the way: it is not a Python environment. Move it, or set KAFKA_EDU_VENV"
+            " to"
             " another folder."
         )
     made = subprocess.run(

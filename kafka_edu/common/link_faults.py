@@ -230,7 +230,7 @@ class FaultyTransport:
         return made[0]
 
     def set_fault(self, port: int, fault: LinkFault) -> None:
-        """Set the fault of the link to a port, also for open connections. O(connections)."""
+        """Set the fault of the link to a port, including open connections. O(connections)."""
         link = self._links.setdefault(port, _LinkState())
         link.fault = fault
         link.changed.set()

@@ -30,7 +30,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 def write_private_json(path: str | os.PathLike[str], fields: Mapping[str, object]) -> None:
     """Write `fields` as JSON into a file that only its owner can read. Never leave a partial file.
 
-    Raises an OSError that names the file, also when the disk is full.
+    Raises an OSError that names the file, even when the disk is full.
     """
     aside = f"{os.fspath(path)}.tmp"
     with contextlib.suppress(FileNotFoundError):

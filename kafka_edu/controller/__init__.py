@@ -1,1 +1,1 @@
-"""The controller: the one broker that decides which replicas lead (book 000 §6.4)."""
+"""The controller: the broker that decides which replicas lead (book 000 §6.4)."""

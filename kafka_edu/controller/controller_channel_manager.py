@@ -194,7 +194,7 @@ class RequestSendTask:
         self._filled.set()
 
     def move(self, end_point: EndPoint) -> None:
-        """Connect to another address. A request that has no response yet is sent again there."""
+        """Connect to a new address. A request that has no response yet is sent again there."""
         if end_point != self._end_point:
             self._end_point = end_point
             self._client.close()

@@ -2,7 +2,7 @@
 
 (Kafka: ControllerEventManager.scala; book 000 §6.4.1, figure 6-14.) Watches fire, requests arrive
 and timers expire at any time. Each of these only puts an event into the queue. The event task
-processes the events in order of arrival. It finishes one event before it begins the next, also when
+processes the events in order of arrival. It finishes one event before it begins the next, even when
 it must wait for ZooKeeper. No other code touches ControllerContext.
 
 As in Kafka, the queue is not bounded, because the controller would never learn of a dropped watch.

@@ -588,14 +588,14 @@ class KafkaController:
             await self._zk.delete_stray_controller(owner)
 
     async def _give_way(self) -> None:
-        """React to a write that was refused because /controller_epoch has another version now.
+        """React to a write that was refused because /controller_epoch has a different version now.
 
         If /controller still names this broker, somebody wrote /controller_epoch by hand. Then this
         broker resigns and deletes /controller, so that there is a new election.
         """
         await self._look_at_controller()
         if self._term is not None:
-            await self._resign("/controller_epoch is no longer ours")
+            await self._resign("another broker has changed /controller_epoch")
             await self._zk.delete_stray_controller(self._zk.session_id)
 
     async def _elect(self) -> None:

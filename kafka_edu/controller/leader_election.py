@@ -153,7 +153,7 @@ def explain(
         AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}
         why            2 is the first of AR [1, 2, 0] that is alive and in the ISR [2, 0, 1]
         passed over    1: it is not alive
-                       0: it could lead too, but stands behind 2 in AR;
+                       0: it could lead too, but comes after 2 in AR;
                           the order of the ISR does not count
 
     `leader` None means that no replica may lead.
@@ -182,11 +182,11 @@ def first_leader(assignment: Sequence[int], live_replicas: Sequence[int]) -> Exp
     yet, so the ISR plays no part.
     """
     leader = live_replicas[0] if live_replicas else None
-    words = {True: f"it could lead too, but stands behind {leader} in AR", False: "it is not alive"}
+    words = {True: f"it could lead too, but comes after {leader} in AR", False: "it is not alive"}
     passed_over = tuple(
         (replica, words[replica in live_replicas]) for replica in assignment if replica != leader
     )
-    who = f"{leader} is the first" if live_replicas else "nobody"
+    who = f"{leader} is the first" if live_replicas else "no replica"
     return Explanation(
         f"the partition is new, and {who} of AR {list(assignment)}"
         f" {'that ' if live_replicas else ''}is alive",
@@ -218,9 +218,7 @@ def _objection(
         return "it is not in the ISR: it may lack records that were acknowledged"
     if strategy is ElectionStrategy.PREFERRED_REPLICA and replica != assignment[0]:
         return "it is not the first of AR"
-    return (
-        f"it could lead too, but stands behind {leader} in AR; the order of the ISR does not count"
-    )
+    return f"it could lead too, but comes after {leader} in AR; the order of the ISR does not count"
 
 
 def _why(
@@ -239,17 +237,19 @@ def _why(
         case ElectionStrategy.PREFERRED_REPLICA, int():
             return f"{leader} is the preferred replica, the first of AR {ar}, and {conditions}"
         case ElectionStrategy.OFFLINE_PARTITION, None if unclean_allowed:
-            return f"nobody of AR {ar} is alive"
+            return f"no replica of AR {ar} is alive"
         case ElectionStrategy.OFFLINE_PARTITION, None:
             return (
-                f"nobody of AR {ar} is {conditions}, and an unclean election is not allowed: the"
+                f"no replica of AR {ar} is {conditions}, and an unclean election is not allowed:"
+                " the"
                 " partition waits for its ISR"
             )
         case _, None:
-            return f"nobody of {new}AR {ar} is {conditions}"
+            return f"no replica of {new}AR {ar} is {conditions}"
         case _, int() if leader not in isr:
             return (
-                f"nobody of AR {ar} is {conditions}; an unclean election is allowed, and {leader}"
-                " is the first of AR that is alive: what it lacks is lost"
+                f"no replica of AR {ar} is {conditions}; an unclean election is allowed, and"
+                f" {leader}"
+                " is the first of AR that is alive: records that it lacks are lost"
             )
     return f"{leader} is the first of {new}AR {ar} that is {conditions}"

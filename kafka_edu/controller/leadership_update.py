@@ -7,7 +7,7 @@ first.)
 
 The context has the states and the versions of their znodes. So the first round uses the states in
 the context and reads nothing from ZooKeeper. Each write names the version on which its decision is
-based. If the znode has another version by now, the write is refused.
+based. If the znode has a different version by now, the write is refused.
 
 If the controller decides to write nothing, no write checks the version. So the controller accepts
 that decision only if it has just read the state. For example, a leader may add a follower to the

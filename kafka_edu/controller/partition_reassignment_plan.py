@@ -47,7 +47,7 @@ def plan_reassignments(
     """Decide which requests are accepted.
 
     The errors are INVALID_REPLICA_ASSIGNMENT, NO_REASSIGNMENT_IN_PROGRESS (there is nothing to
-    cancel) and UNKNOWN_TOPIC_OR_PARTITION (also if the topic is being deleted).
+    cancel) and UNKNOWN_TOPIC_OR_PARTITION (even if the topic is being deleted).
     """
     plan = ReassignmentPlan({}, {})
     for tp, target in wanted.items():

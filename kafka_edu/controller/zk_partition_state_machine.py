@@ -1,11 +1,11 @@
 """Takes partitions through their states, and writes the results to ZooKeeper.
 
-(Kafka: ZkPartitionStateMachine; book 000 §6.4.2, §6.4.3.) The table is in
-`partition_state_machine`, and the choice of leaders is in `leader_election`. This module does the
-steps in their order: check the table, decide, write the state znodes, update the context, send
+(Kafka: ZkPartitionStateMachine; book 000 §6.4.2, §6.4.3.) The table of the allowed transitions is
+in `partition_state_machine`, and the choice of leaders is in `leader_election`. This module does
+the steps in their order: check the table, decide, write the state znodes, update the context, send
 requests to the brokers. Each write checks the znode's version, because a leader may have written
 its new ISR there; `leadership_update` handles that case. Every step is done for all partitions at
-once. A step with many partitions pauses now and then, so that the broker can serve clients in
+once. A step with many partitions pauses sometimes, so that the broker can serve clients in
 between.
 
 Next: `ControllerBrokersRequestBatch.send_requests_to_brokers`
@@ -112,7 +112,7 @@ class ZkPartitionStateMachine:
         """Take `partitions` to the state `target`; return the partitions that reached it.
 
         `strategy` is used for partitions that become Online and have had a leader before. With
-        `allow_unclean`, a replica outside the ISR may be elected, also if the topic's config
+        `allow_unclean`, a replica outside the ISR may be elected, even if the topic's config
         forbids it. A transition that is not in the table is not done; an event reports it.
         """
         chosen = list(dict.fromkeys(partitions))

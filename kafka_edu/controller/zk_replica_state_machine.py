@@ -10,7 +10,7 @@ transitions do more than change the state:
     → DeletionStarted  send StopReplica with delete
     → NonExistent      remove the replica from the assignment
 
-The other transitions only change the state. A step with many replicas pauses now and then, so that
+The other transitions only change the state. A step with many replicas pauses sometimes, so that
 the broker can serve clients in between.
 
 Next: `ControllerBrokersRequestBatch.send_requests_to_brokers`

@@ -144,7 +144,7 @@ class Backlog:
         self.bytes = 0
         """Roughly the memory that the held events take, in bytes."""
         self.looked_at: Collection[str] | None = None
-        """The types of gauges that the present screen shows. None means all types."""
+        """The types of gauges that the current screen shows. None means all types."""
         self.behind = False
         """Whether the hops of requests are left out now, because events are late."""
         self.pause_us = 0

@@ -26,7 +26,7 @@ class ChainLine(NamedTuple):
     envelope: Envelope
     text: str
     also: tuple[str, ...]
-    """The names of the event's further causes. The line stands below its first cause."""
+    """The names of the event's further causes. The line is below its first cause."""
     more: int = 0
     """The number of further events of the same kind that this line stands for."""
 

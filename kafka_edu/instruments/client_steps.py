@@ -79,7 +79,7 @@ class ProducerSteps:
             text = (
                 "the producer emits no events: its send() and its batches are not seen"
                 if self._is_foreign
-                else "how the producer's send() took it was not recorded"
+                else "the producer's send() was not recorded"
             )
             yield Step("send", None, text)
             return
@@ -213,7 +213,9 @@ class ProducerSteps:
 
     def _accumulated(self) -> Step:
         """Return the step of `send()`. Before a split, the record was in a larger batch."""
-        nothing = Step("send", None, "when send() put it into its batch was not recorded")
+        nothing = Step(
+            "send", None, "the moment when send() put it into its batch was not recorded"
+        )
         batch, place = self._batch, self._place
         if batch is None or place is None:
             return nothing
@@ -313,7 +315,7 @@ class Delivery(NamedTuple):
 
 
 def deliveries(history: History, topic: str, partition: int, offset: int) -> list[Delivery]:
-    """Return a Delivery for each time that `poll()` of a consumer of ours returned the record.
+    """Return a Delivery for each time that `poll()` of one of our consumers returned the record.
 
     The events do not name the offsets that `poll()` skipped. If it skipped some near the record,
     `delivered_text` says so.
@@ -395,7 +397,7 @@ def commit_steps(history: History, received: Envelope | None, offset: int) -> tu
 
 
 def sent_for(history: History, received: Envelope) -> Envelope | None:
-    """Return the request of a client of ours that a broker received as `received`, or None."""
+    """Return the request of one of our clients that a broker received as `received`, or None."""
     for link in history.parents(received):
         if link.kind is LinkKind.REQUEST and isinstance(link.cause.event, ClientRequestSent):
             return link.cause

@@ -53,7 +53,7 @@ def _numbered(facts: Sequence[Envelope], short: str, number: str, seq: int) -> E
     kind = _KINDS.get(short)
     if kind is None:
         raise UnknownEventError(
-            f"'{short}{number}' is no process: b0, b1, … are brokers, zk is ZooKeeper, sup the"
+            f"'{short}{number}' is not a process: b0, b1, … are brokers, zk is ZooKeeper, sup the"
             " supervisor"
         )
     own = [e for e in facts if e.source.kind is kind and teller(e.source) == f"{short}{number}"]

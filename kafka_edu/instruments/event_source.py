@@ -44,7 +44,7 @@ def source_options(command: Command) -> Command:
         multiple=True,
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Read a recording instead; several are merged. .gz is understood.",
+        help="Read a recording instead. Several are merged. Files may be packed (.gz).",
     )
     return cluster(replay(command))
 

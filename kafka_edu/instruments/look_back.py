@@ -162,7 +162,7 @@ async def _read(
     except OSError:
         trouble = "has ended; its ring ended with it"
     except (TraceFormatError, ValueError) as error:
-        trouble = f"sent something else than events: {error}"
+        trouble = f"sent something other than events: {error}"
     return ProcessPast(source, begins, trouble)
 
 

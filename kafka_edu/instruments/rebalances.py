@@ -203,7 +203,7 @@ class Rebalance:
 
 
 class GroupStory:
-    """One group: its present state and its last rebalances."""
+    """One group: its current state and its last rebalances."""
 
     def __init__(self, group: str) -> None:
         self.group = group

@@ -52,7 +52,7 @@ def read_recordings(
         left_out = None if warn is None else LeftOut()
         with open_events(path) as file:
             try:
-                # An event of a stalled broker arrives late and stands too late in the file. Sorting
+                # An event of a stalled broker arrives late and is too late in the file. Sorting
                 # puts it in the right place.
                 lines = readable_part(file, left_out)
                 streams.append(sorted(read_recording(lines, left_out), key=order))
@@ -110,8 +110,8 @@ class Recorder:
     facts are left out too, and a Gap in the recording counts them. A new snapshot must follow such
     a Gap (`takes_snapshot`).
 
-    If the file cannot be written any more, the recording ends with its last whole event, and
-    `failure` says why. The dashboard goes on.
+    If the file cannot be written any more, the recording ends with its last complete event, and
+    `failure` says why. The dashboard continues.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def _ending_if_it_fails(self) -> Iterator[None]:
-        """Remember why the file could not be written, and cut it after its last whole event."""
+        """Remember why the file could not be written, and cut it after its last complete event."""
         try:
             yield
         except OSError as error:
@@ -222,7 +222,7 @@ class Recorder:
                 self._lines.clear()
                 self.failure = (
                     f"the recording {self._path} has ended, because it cannot be written"
-                    f" ({error.strerror or error}); what it has up to then can be read"
+                    f" ({error.strerror or error}); its lines up to then can be read"
                 )
 
 

@@ -75,7 +75,7 @@ def _in_segment(base: int, path: Path, offset: int, log_end: int) -> Stored | Ab
             at = start + position
             entry = bytes(data[at : at + header.size_in_bytes])
             return _record(path, base, at, header, entry, offset, log_end)
-    return Absent("compaction or a gap has taken it away", log_end=log_end)
+    return Absent("compaction has removed it, or there is a gap", log_end=log_end)
 
 
 def _record(
@@ -94,7 +94,7 @@ def _record(
         is_valid = False
     found = [one for one in read_entry(entry) if one.offset == offset] if is_valid else []
     if is_valid and not found:
-        return Absent("compaction has taken it out of its batch", log_end=log_end)
+        return Absent("compaction has removed it from its batch", log_end=log_end)
     record = found[0] if found else None
     is_v2 = header.magic == MAGIC_V2
     return Stored(

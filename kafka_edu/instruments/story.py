@@ -2,7 +2,7 @@
 
 The log says where the record is. The hops of requests say how the record got there and which
 clients read it. Fast requests have hops only in recordings of level hops. For a stage without a
-hop, the story says that it was not recorded. Then it says what the present state shows, such as the
+hop, the story says that it was not recorded. Then it says what the current state shows, such as the
 present high watermark.
 
 This module is pure: `stored_record` reads the log's files.
@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import duration, plural
 from kafka_edu.instruments.client_steps import (
     PRODUCE,
@@ -112,18 +113,21 @@ class Place(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> "Place":
-        """Parse a place such as `web-0@1234`. Raises NoStoryError if the text has another form."""
+        """Parse a place such as `web-0@1234`. Raises NoStoryError for any other text."""
         name, at, offset = text.rpartition("@")
-        topic, dash, partition = name.rpartition("-")
-        if not (at and dash and topic and partition.isdigit() and offset.isdigit()):
+        try:
+            if not (at and offset.isascii() and offset.isdecimal()):
+                raise ValueError
+            topic, partition = TopicPartition.parse(name)
+        except ValueError:
             raise NoStoryError(
                 f"'{text}' names no record: write TOPIC-PARTITION@OFFSET, web-0@1234"
-            )
-        return Place(topic, int(partition), int(offset))
+            ) from None
+        return Place(topic, partition, int(offset))
 
 
 class Known(NamedTuple):
-    """The present state of a partition, from the snapshots among the events."""
+    """The current state of a partition, from the snapshots among the events."""
 
     log_dirs: dict[int, str]
     """Each broker id, and the log directory of its replica."""
@@ -357,7 +361,9 @@ class Story:
                 return Step("follower", envelope, text)
         match self.stored.get(broker):
             case Stored():
-                return Step("follower", None, f"broker {broker} holds it; when was not recorded")
+                return Step(
+                    "follower", None, f"broker {broker} holds it; the moment was not recorded"
+                )
             case Absent(log_end=None) | None if broker in self.known.log_ends:
                 end = self.known.log_ends[broker]
                 has = "holds it" if end > offset else "does not hold it"
@@ -368,7 +374,7 @@ class Story:
             case Absent(reason=reason):
                 text = f"whether broker {broker} holds it is not known: {reason}"
                 return Step("follower", None, text)
-        return Step("follower", None, f"when broker {broker} stored it was not recorded")
+        return Step("follower", None, f"the moment when broker {broker} stored it was not recorded")
 
     def _committed(self) -> Step:
         offset, hw = self.place.offset, self.known.high_watermark
@@ -377,7 +383,10 @@ class Story:
                 text = f"the high watermark moves {moved.before:,} → {moved.after:,}: committed"
                 return Step("committed", envelope, text)
         if hw > offset:
-            text = f"committed: the high watermark is {hw:,}; when it passed was not recorded"
+            text = (
+                f"committed: the high watermark is {hw:,}; the moment when it passed was not"
+                " recorded"
+            )
             return Step("committed", None, text)
         if hw >= 0:
             return Step("committed", None, f"not committed: the high watermark is {hw:,}")
@@ -417,7 +426,7 @@ class Story:
                 seen.add(client)
                 told.append([self._read_step(client, envelope, read)])
         if not told:
-            yield Step("consumer", None, "no fetch by which a consumer took it was recorded")
+            yield Step("consumer", None, "no fetch of this record by a consumer was recorded")
         for steps in sorted(told, key=_when):
             yield from steps
 
@@ -506,7 +515,9 @@ class Story:
         for group, offset in sorted(self.known.groups.items()):
             if offset > self.place.offset and group not in seen:
                 seen.add(group)
-                text = f"group {group} has committed {offset:,}, past it; when was not recorded"
+                text = (
+                    f"group {group} has committed {offset:,}, past it; the moment was not recorded"
+                )
                 yield Step("group", None, text)
         if not seen:
             yield Step("group", None, "no commit of a group past it was recorded")
@@ -572,7 +583,7 @@ class Story:
         for envelope, before, after in cuts:
             if after <= self.place.offset < before:
                 text = f"broker {envelope.broker} cuts its log back from {before:,} to {after:,}"
-                yield Step("cut", envelope, f"{text} and loses the record that stood here then")
+                yield Step("cut", envelope, f"{text} and loses the record that was here then")
 
     def _all(self, kind: type[E]) -> list[tuple[Envelope, E]]:
         """Return all events of one type about this partition, in order. O(events)."""
@@ -698,5 +709,5 @@ def place_of_produce(history: History, client: str, correlation_id: int) -> list
                         if end > first >= 0:
                             places[topic, partition] = Place(topic, partition, first)
     if not places:
-        raise NoStoryError(f"produce {client}#{correlation_id} wrote no record that is known")
+        raise NoStoryError(f"produce {client}#{correlation_id} has no known record")
     return sorted(places.values())

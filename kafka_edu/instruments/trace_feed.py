@@ -26,12 +26,7 @@ from typing import Final
 
 from kafka_edu.instruments.backlog import BEHIND_US, HOLD_BACK_US, Backlog, Stream
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
-from kafka_edu.supervisor.action_client import (
-    ActionAddress,
-    ActionClient,
-    ActionRefusedError,
-    NoSupervisorError,
-)
+from kafka_edu.supervisor.action_client import ActionRefusedError, NoSupervisorError, ask_once
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import (
     EVENT_TYPES,
@@ -48,7 +43,7 @@ from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode
 PAST_PATIENCE_US: Final = 5_000_000
 """How long (µs) to wait for the rings.
 
-A paused process sends none, so the feed then goes on without.
+A paused process sends none, so the feed then continues without.
 """
 LOOK_EVERY_S: Final = 0.25
 
@@ -66,7 +61,7 @@ def now_us() -> int:
 def event_files(folder: ClusterFolder) -> dict[Source, Path]:
     """Return for each process the file with the address of its event socket.
 
-    The file may not exist.
+    The files of the supervisor and of ZooKeeper may not exist yet.
     """
     files = {SUPERVISOR: folder.supervisor_events, ZOOKEEPER: folder.zookeeper_events}
     for path in sorted(folder.path.glob("broker-*/events.json")):
@@ -200,13 +195,10 @@ class TraceFeed:
         No event gives this time to a subscriber that came later.
         """
         try:
-            with ActionClient(
-                ActionAddress.read(self._folder.action_address), timeout_s=5.0
-            ) as client:
-                status = client.ask("status").get("status")
+            answer = ask_once(self._folder.action_address, "status", timeout_s=5.0)
         except (NoSupervisorError, ActionRefusedError):
             return False
-        match status:
+        match answer.get("status"):
             case {
                 "name": str(name),
                 "up_s": int() | float() as up_s,

@@ -80,7 +80,7 @@ def missing(need: Requirement) -> list[Missing]:
 
 
 def needed(need: Requirement) -> str:
-    """Return a requirement with the needed and the present value: `web-0: HW ≥ 81,262, is
+    """Return a requirement with the needed and the current value: `web-0: HW ≥ 81,262, is
     81,240`.
     """
     if need.needs == HIGH_WATERMARK:
@@ -203,9 +203,9 @@ def _deadline(operation: WaitingOperation, now_ms: int) -> str:
     if needs.startswith(_BYTES):
         return f"the deadline in {left}: then it sends what there is"
     if needs in ("a sign of life", "JoinGroup", "members joined", "members synced"):
-        return f"the deadline in {left}: then the group goes on without those that are missing"
+        return f"the deadline in {left}: then the group continues without the missing members"
     if needs.startswith("more members"):
-        return f"only time: in {left} the group begins with the members that it has"
+        return f"only the time: in {left} the group begins with the members that it has"
     return f"the deadline in {left}: REQUEST_TIMED_OUT"
 
 

@@ -45,7 +45,7 @@ _PARTITION: Final = re.compile(r"(.+)-\d+")
 
 
 class Waits(NamedTuple):
-    """A waiting operation, as it was at one moment."""
+    """The state of a waiting operation at one moment."""
 
     broker: int
     operation: WaitingOperation

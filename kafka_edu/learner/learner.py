@@ -128,7 +128,7 @@ class Used(NamedTuple):
 class LearnerObject:
     """An object of the learner's class. It lives in the learner's process."""
 
-    def __init__(self, learner: "Learner", process: "subprocess.Popen[bytes]", number: int) -> None:
+    def __init__(self, learner: "Learner", process: object, number: int) -> None:
         self._learner = learner
         self._process = process
         self._number = number
@@ -146,7 +146,8 @@ class LearnerObject:
         Raises LearnerFailure.
         """
         question = {"object": self._number, "call": method, "arguments": arguments}
-        return self._learner.ask(self._process, question, _shown(method, arguments)).get("value")
+        shown = shown_call(method, arguments)
+        return self._learner.ask(self._process, question, shown).get("value")
 
     def call_all(self, calls: Sequence[tuple[str, Sequence[object]]]) -> object:
         """Call several methods within the limits of one call. Return the answer of the last method.
@@ -204,7 +205,7 @@ class Learner:
         With a `jail`, which needs root, all methods may raise JailError.
 
         `hash_seed` is the seed of Python's hashes of texts, which decide the order of a set. If it
-        is None, each process has another one.
+        is None, each process has a different one.
         """
         self._file = file
         self._wanted = wanted
@@ -222,7 +223,7 @@ class Learner:
         self._gone: list[int] = []
         """The numbers of objects that are no longer used. The next question sends these numbers."""
 
-    def start(self) -> "subprocess.Popen[bytes]":
+    def start(self) -> object:
         """Return the process with the file loaded. Start it if necessary. Raises LearnerFailure."""
         if self._process is None:
             base = None if self._jail is None else folder_for_everybody()
@@ -283,7 +284,7 @@ class Learner:
     def make(self, *arguments: object) -> LearnerObject:
         """Make an object of the learner's class and return it. Raises LearnerFailure."""
         process = self.start()
-        shown = _shown(self._wanted, arguments)
+        shown = shown_call(self._wanted, arguments)
         number = self.ask(process, {"make": arguments}, shown).get("object")
         if not isinstance(number, int):
             raise self._no_answer(shown)
@@ -295,7 +296,8 @@ class Learner:
         Raises LearnerFailure.
         """
         process = self.start()
-        return self.ask(process, {"run": arguments}, _shown(self._wanted, arguments)).get("value")
+        shown = shown_call(self._wanted, arguments)
+        return self.ask(process, {"run": arguments}, shown).get("value")
 
     def made(self) -> int:
         """Return the number of objects of the wanted class made so far.
@@ -310,26 +312,25 @@ class Learner:
             raise self._no_answer("counting objects")
         return number
 
-    def forget(self, process: "subprocess.Popen[bytes]", number: int) -> None:
+    def forget(self, process: object, number: int) -> None:
         """Record that an object of this process is no longer used. O(1)."""
         if process is self._process:
             self._gone.append(number)
 
-    def ask(
-        self, process: "subprocess.Popen[bytes]", question: dict[str, object], shown: str
-    ) -> dict[str, object]:
+    def ask(self, process: object, question: dict[str, object], shown: str) -> dict[str, object]:
         """Send a question to the process, and return its answer. Raises LearnerFailure."""
-        if process is not self._process:
+        current = self._process
+        if current is None or process is not current:
             raise LearnerFailure(
                 shown, "is not called any more, because its process was ended", self._file
             )
-        assert process.stdin is not None
+        assert current.stdin is not None
         if self._gone:
             question["gone"], self._gone = self._gone, []
         with suppress(BrokenPipeError):  # the process has ended: the answer will say so
-            process.stdin.write(json.dumps(question, default=_document_of).encode() + b"\n")
-            process.stdin.flush()
-        return self._answer(process, self._allowance, shown)
+            current.stdin.write(json.dumps(question, default=document_of).encode() + b"\n")
+            current.stdin.flush()
+        return self._answer(current, self._allowance, shown)
 
     def close(self) -> None:
         """End the process and all processes that it started."""
@@ -392,6 +393,10 @@ class Learner:
                 stopped, line = True, line.partition(b"\n")[2]
             if len(line) > self.max_answer_bytes:
                 raise self._no_answer(shown)
+        return self._read_answer(line, shown, time.monotonic() - began)
+
+    def _read_answer(self, line: bytes, shown: str, clock_s: float) -> dict[str, object]:
+        """Return the content of an answer that took `clock_s` to come. Raises LearnerFailure."""
         try:
             document = json.loads(line)
             if b"\\ud" in line.lower():
@@ -415,7 +420,7 @@ class Learner:
         said_s = document.get("used_s")
         self.used = Used(
             max(self.used.processor_s, said_s if isinstance(said_s, float) else 0.0),
-            max(self.used.clock_s, time.monotonic() - began),
+            max(self.used.clock_s, clock_s),
         )
         return answer
 
@@ -457,7 +462,8 @@ def _sayable(value: object) -> object:
     return value
 
 
-def _shown(function: str, arguments: tuple[object, ...]) -> str:
+def shown_call(function: str, arguments: tuple[object, ...]) -> str:
+    """Return a call as text. Of bytes only the first ones are shown."""
     return f"{function}({', '.join(map(_shown_argument, arguments))})"
 
 
@@ -468,7 +474,7 @@ def _shown_argument(argument: object) -> str:
     return str(list(argument) if isinstance(argument, tuple) else argument)
 
 
-def _document_of(value: object) -> dict[str, str]:
+def document_of(value: object) -> dict[str, str]:
     """Return the JSON object that stands for bytes. Raises TypeError if the value is not bytes."""
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
@@ -480,6 +486,6 @@ def _tuples(value: object) -> object:
     if isinstance(value, list):
         return tuple(_tuples(one) for one in value)
     if isinstance(value, dict) and value.keys() == {"bytes"} and isinstance(value["bytes"], str):
-        with suppress(ValueError):  # a dictionary of the learner that has another form
+        with suppress(ValueError):  # a dictionary of the learner that has a different form
             return bytes.fromhex(value["bytes"])
     return value

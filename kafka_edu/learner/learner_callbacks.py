@@ -4,9 +4,10 @@ The shipped accumulator divides the batches, and the shipped batch calls the cal
 sees only numbers. Each record with a callback gets a number in its producer, in the order in which
 their batches first end or are divided.
 
-A wrong answer is used: a callback is then never called, or twice, or with another offset. It is an
-error in the learner's code if an answer names a record that the producer does not know, or a place
-below 0. The shipped rules then take over, because they have kept the callbacks of each batch too.
+A wrong answer is used: a callback is then never called, or twice, or with a different offset. It is
+an error in the learner's code if an answer names a record that the producer does not know, or a
+place below 0. The shipped rules then take over, because they have kept the callbacks of each batch
+too.
 """
 
 from collections.abc import Callable
@@ -45,7 +46,7 @@ class CallbackAccumulator(RecordAccumulator):
         """Number of a batch → its records, for the batches that the learner knows."""
 
     def split(self, batch: ProducerBatch, now: float) -> list[ProducerBatch]:
-        """Divide a batch, and tell the learner which records each part has."""
+        """Divide a batch, and inform the learner which records each part has."""
         self._tell_records(batch)
         left = self._known_records.pop(batch.number)
         parts = super().split(batch, now)
@@ -84,7 +85,8 @@ class CallbackAccumulator(RecordAccumulator):
         return found
 
     def _tell_records(self, batch: ProducerBatch) -> None:
-        """Tell the learner which records of a batch have a callback, unless the learner knows.
+        """Inform the learner which records of a batch have a callback, unless it knows them
+        already.
 
         The batch is closed, so no other record comes.
         """

@@ -15,6 +15,7 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.replication.delayed_fetch import ENOUGH, DelayedFetch
 from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
+from kafka_edu.replication.partition_reads import end_for
 
 Place = tuple[int, int, int]
 Wanted = tuple[str, Place, int, int]
@@ -121,7 +122,7 @@ class LearnerDelayedFetch(DelayedFetch):
             "online": True,
             "leader": replica.is_leader,
             "leader_epoch": replica.leader_epoch,
-            "end": _place(replica.end_for(self._params.isolation)),
+            "end": _place(end_for(replica, self._params.isolation)),
             "diverging": False,
             "throttled": False,
         }

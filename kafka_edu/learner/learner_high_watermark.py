@@ -13,7 +13,7 @@ from kafka_edu.learner.lab_partitions import all_of_labs
 from kafka_edu.learner.learner_part import LearnerPart
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
-from kafka_edu.replication.high_watermark import HighWatermarkRule
+from kafka_edu.replication.high_watermark import HighWatermarkRule, placed
 from kafka_edu.replication.replica import Replica
 
 
@@ -46,8 +46,7 @@ class LearnerHighWatermark(HighWatermarkRule):
         if offset is None:
             return ours
         places = (ours, log_end_offset, *(one.log_end_offset for one in remotes), current)
-        known = (place for place in places if place.message_offset == offset)
-        return next(known, LogOffsetMetadata(offset))
+        return placed(offset, places)
 
     def of_follower(
         self, log_start_offset: int, log_end_offset: int, leader_high_watermark: int

@@ -123,7 +123,8 @@ class LearnerJoin(DelayedJoin):
         self._wait = wait
         self._shipped = shipped
         self._asked = False
-        """Whether the barrier was asked for this completion. At a time-out it was not."""
+        """Whether the learner's barrier decided this completion. At a time-out it does not decide.
+        """
 
     def try_complete(self) -> bool:
         """Ask the learner's barrier whether it opens."""

@@ -39,7 +39,6 @@ import itertools
 import json
 import os
 import queue
-import resource
 import signal
 import sys
 import threading
@@ -49,15 +48,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType, ModuleType
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 # The option -I leaves this program's folder out of the path. It is added for this one import.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from learner_wall import MEMORY_LIMIT, build_wall  # type: ignore[import-not-found]
+with suppress(ImportError):  # in a web page, which has no processes, only `answer` is used
+    import resource
+
+    from learner_wall import MEMORY_LIMIT, build_wall  # type: ignore[import-not-found]
 
 del sys.path[0]
 
 
+MODULE: Final = "learner"
+"""The name of the module that the learner's file becomes."""
 NUMBERS = itertools.count()
 """The numbers of objects. No number is used twice."""
 LOADING_LIMIT_S = 1.0
@@ -173,9 +177,9 @@ def read_source(file: str) -> str:
 
 def load(file: str, wanted: str) -> Any:
     """Run the file and return the object that it defines under the wanted name."""
-    module = ModuleType("learner")
+    module = ModuleType(MODULE)
     module.__file__ = file
-    sys.modules["learner"] = module
+    sys.modules[MODULE] = module
     exec(compile(read_source(file), file, "exec"), vars(module))
     if wanted not in vars(module):
         raise NotImplementedError(

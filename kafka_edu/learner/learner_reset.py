@@ -149,7 +149,7 @@ class LearnerSubscriptions(SubscriptionState):
     def _look(self, tp: TopicPartition, place: Place) -> None:
         timestamp = _TIMESTAMPS[place] if isinstance(place, str) else place
         if self.in_state(FetchState.AWAIT_RESET) and self._resetting(tp, timestamp) is not None:
-            return  # the leader is asked already
+            return  # a request to the leader is in flight already
         self._await_reset(tp, timestamp, _BECAUSE)
 
     def _decide(self, method: str, *arguments: object) -> object:

@@ -66,7 +66,7 @@ class LearnerSender(Sender):
     def _in_order(self, batch: ProducerBatch) -> bool:
         """Return the learner's last answer about a batch.
 
-        A sample does not call the learner's code again.
+        Samples of the producer's state call this often. So it does not call the learner's code.
         """
         held = not self._given_up and self._held.get(batch.tp) is batch
         return super()._in_order(batch) and not held

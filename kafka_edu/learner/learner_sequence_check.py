@@ -34,7 +34,7 @@ REFUSALS: Final = {
 
 
 class _Known:
-    """The learner's object for one producer, and what it knows."""
+    """The learner's object for one producer, and the state that was given to it."""
 
     def __init__(self, learner: LearnerObject) -> None:
         self.learner = learner

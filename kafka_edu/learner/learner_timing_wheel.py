@@ -21,9 +21,9 @@ With wheels of 20 buckets of 1 ms, level 20 lasts 10,000 times the age of the un
 SLOTS_ABOVE: Final = (12, 30)
 """The numbers of buckets of the wheels on level 2 and 3. Higher wheels have as many as level 3.
 
-Kafka gives all wheels the same number of buckets. The exercise has another rule, so that a copy of
-the shipped class is not a solution. With a first wheel of 20 buckets of 1 ms, the wheels cover 20
-ms, 240 ms, 7.2 s and 216 s.
+Kafka gives all wheels the same number of buckets. The exercise has a different rule, so that a copy
+of the shipped class is not a solution. With a first wheel of 20 buckets of 1 ms, the wheels cover
+20 ms, 240 ms, 7.2 s and 216 s.
 """
 
 

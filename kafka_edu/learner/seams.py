@@ -28,10 +28,10 @@ import importlib
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from kafka_edu.common.busy_machine import Allowance
-from kafka_edu.learner.learner import Learner, LearnerFailure, LearnerObject
+from kafka_edu.learner.learner import Learner, LearnerFailure, LearnerObject, shown_call
 
 LIVE_CALL: Final = Allowance(processor_s=0.2, idle_s=1.0, clock_s=1.0)
 """The limits of one call in a broker, whose loop waits for the answer.
@@ -474,14 +474,35 @@ class LearnerError(Exception):
         self.line = line
 
 
+class Called(NamedTuple):
+    """One call of a learner's code that returned an answer."""
+
+    call: str
+    """The called method with its arguments, as text."""
+    answer: object
+    line: int
+    """The line of the learner's file that returned the answer, or 0 if it is not known."""
+
+
 class LearnerCode:
     """One learner's file, which runs in its own process.
 
     Every call of the learner's code goes through `make` and `ask`, from any thread.
     """
 
-    def __init__(self, seam: Seam, path: Path) -> None:
+    def __init__(
+        self,
+        seam: Seam,
+        path: Path,
+        *,
+        allowance: Allowance = LIVE_CALL,
+        output: IO[bytes] | None = None,
+        hash_seed: int | None = None,
+    ) -> None:
         """Load the file.
+
+        `allowance` is the limit of each call. The code prints into the file `output`; without one,
+        to standard error. `hash_seed` is the seed of Python's hashes of texts (see Learner).
 
         Raises LearnerError if it cannot be run or does not define the required name.
         """
@@ -493,10 +514,19 @@ class LearnerCode:
         """A function that is called for each failure, when it happens."""
         self.on_retired: Callable[[], None] | None = None
         """A function that is called once, after the last failure that is allowed."""
+        self.on_called: Callable[[Called], None] | None = None
+        """A function that is called after each call that returned an answer."""
         if not path.is_file():
             raise LearnerError(seam.exercise, "there is no such file", str(path))
         self._one_at_a_time = threading.Lock()
-        self._learner = Learner(path, seam.wanted, allowance=LIVE_CALL, prints=True)
+        self._learner = Learner(
+            path,
+            seam.wanted,
+            allowance=allowance,
+            prints=True,
+            output=output,
+            hash_seed=hash_seed,
+        )
         try:
             self._learner.start()
         except LearnerFailure as failure:
@@ -517,18 +547,25 @@ class LearnerCode:
         try:
             with self._one_at_a_time:
                 self.calls += 1
-                return self._learner.make(*arguments)
+                made = self._learner.make(*arguments)
         except LearnerFailure as failure:
             raise self.blame(failure.message, failure.line) from None
+        if self.on_called is not None:
+            self.on_called(Called(shown_call(self.seam.wanted, arguments), None, 0))
+        return made
 
     def ask(self, learner: LearnerObject, method: str, *arguments: object) -> object:
         """Call a method of the learner's object. Raises LearnerError if that fails."""
         try:
             with self._one_at_a_time:
                 self.calls += 1
-                return learner.call(method, *arguments)
+                answer = learner.call(method, *arguments)
+                line = self._learner.answered_at
         except LearnerFailure as failure:
             raise self.blame(failure.message, failure.line) from None
+        if self.on_called is not None:
+            self.on_called(Called(shown_call(method, arguments), answer, line))
+        return answer
 
     def blame(self, message: str, line: int = 0) -> LearnerError:
         """Return a LearnerError with this message and the path of the learner's file."""
@@ -577,6 +614,13 @@ def parse(spec: str, process: str = BROKER) -> list[tuple[Seam, Path]]:
     return result
 
 
+def adapter_of(seam: Seam) -> Callable[[LearnerCode], object]:
+    """Return the function that makes the replacement at a seam from a learner's code."""
+    module, _, function = seam.adapter.partition(":")
+    adapt: Callable[[LearnerCode], object] = vars(importlib.import_module(module))[function]
+    return adapt
+
+
 def install(spec: str, process: str = BROKER) -> list[LearnerCode]:
     """Load the files of `spec` and install them at their seams, in this process.
 
@@ -584,9 +628,7 @@ def install(spec: str, process: str = BROKER) -> list[LearnerCode]:
     """
     codes = [LearnerCode(seam, path) for seam, path in parse(spec, process)]
     for code in codes:
-        module, _, function = code.seam.adapter.partition(":")
-        adapt: Callable[[LearnerCode], object] = vars(importlib.import_module(module))[function]
-        replacement = adapt(code)
+        replacement = adapter_of(code.seam)(code)
         for place in (code.seam.module, *code.seam.also_in):
             setattr(importlib.import_module(place), code.seam.name, replacement)
     return codes

@@ -59,7 +59,7 @@ class CheckpointFile(Generic[T]):
         except FileNotFoundError:
             return []
         except UnicodeDecodeError as error:
-            raise CorruptCheckpointError(f"{self.path} is no text") from error
+            raise CorruptCheckpointError(f"{self.path} is not a text") from error
         if not lines:
             return []
         try:

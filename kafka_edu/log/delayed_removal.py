@@ -124,7 +124,7 @@ class DelayedRemoval:
         return {directory: tuple(many.values()) for directory, many in found.items()}
 
     def moved(self, before: str, directory: str) -> None:
-        """Record that the folder of a log has another name now."""
+        """Record that the folder of a log has a different name now."""
         for one in self._waiting:
             if isinstance(one, _Segment) and one.segment.directory == before:
                 one.segment.moved_to(directory)

@@ -721,8 +721,8 @@ class Log:
             )
 
     def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """Return the offset with the place in the segments where its batch begins, or with the
-        place of the log's end.
+        """Return the offset with the place (segment and position) where its batch begins. For the
+        LEO, return the place of the log's end.
 
         Raises OFFSET_OUT_OF_RANGE. O(1) for recent batches.
         """

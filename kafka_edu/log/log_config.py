@@ -310,7 +310,7 @@ class LogConfig:
         """Return the configuration with the topic keys of `given`, and Kafka's defaults for all
         others.
 
-        Raises ConfigException, also for unknown keys.
+        Raises ConfigException, even for unknown keys.
         """
         given = given or {}
         for name in TOPIC_CONFIG.unknown(given):

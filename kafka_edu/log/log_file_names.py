@@ -14,7 +14,7 @@ A file of a deleted segment has the suffix `.deleted`.
 import re
 from typing import Final
 
-from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.topic_partition import TopicPartition, TopicPartitionError
 
 LOG_SUFFIX: Final = ".log"
 INDEX_SUFFIX: Final = ".index"
@@ -59,16 +59,12 @@ def parse_topic_partition(folder: str) -> TopicPartition | None:
 
     Return None for a folder that is not a log, or that is being deleted or moved.
     """
-    topic, dash, partition = folder.rpartition("-")
-    if (
-        not dash
-        or not topic
-        or not partition.isascii()
-        or not partition.isdigit()
-        or _STRAY.search(folder)
-    ):
+    if _STRAY.search(folder):
         return None
-    return TopicPartition(topic, int(partition))
+    try:
+        return TopicPartition.parse(folder)
+    except TopicPartitionError:
+        return None
 
 
 def parse_future_dir(folder: str) -> TopicPartition | None:

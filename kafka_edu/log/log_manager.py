@@ -72,7 +72,7 @@ T = TypeVar("T")
 _ASIDE: Final = "move-replaced-logs-aside"
 LOGS_A_CALL: Final = 16
 """The number of logs that a worker creates or renames in one call. After the call the loop takes
-over the new logs, at some 50 µs each, and then calls the worker again.
+over the new logs, at about 50 µs each, and then calls the worker again.
 """
 
 
@@ -558,8 +558,8 @@ class LogManager:
         """Let a worker create an empty log in `log_dir`, which will replace the replica's current
         log (Kafka: getOrCreateLog with isFuture).
 
-        Raises KAFKA_STORAGE_ERROR, also if any dir is offline, because that dir may contain a copy
-        too.
+        Raises KAFKA_STORAGE_ERROR. A single offline dir is enough for this error, because that dir
+        may contain a copy too.
         """
         await self._settle_replaced()
         if self._offline:

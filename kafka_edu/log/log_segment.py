@@ -124,7 +124,7 @@ class LogSegment:
         self.txn_index.sanity_check()
         self._last_index_position = self.offset_index.last_position
         if self._points_behind_end():
-            raise CorruptIndexError(f"{self.offset_index.path} points behind the end of its log")
+            raise CorruptIndexError(f"{self.offset_index.path} points past the end of its log")
         for path, damage in self._contradictions():
             raise CorruptIndexError(f"{path}: {damage}")
         self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = self.time_index.last_entry
@@ -375,7 +375,7 @@ class LogSegment:
                     found.append((index.path, _without_path(error, index.path)))
                 else:
                     if index is self.offset_index and self._points_behind_end():
-                        found.append((index.path, "it points behind the end of its log"))
+                        found.append((index.path, "it points past the end of its log"))
         try:
             self.txn_index.sanity_check()
         except CorruptIndexError as error:
@@ -585,7 +585,7 @@ class LogSegment:
         self._note_paths()
 
     def moved_to(self, directory: str) -> None:
-        """Record that the folder of this segment's files has another name now. Open files stay
+        """Record that the folder of this segment's files has a different name now. Open files stay
         open.
         """
         self.directory = directory

@@ -338,8 +338,8 @@ def _look_inside(
 ) -> ValidBatch | int:
     """Unpack the batch, and check its records if that is necessary.
 
-    Return a new batch if the topic has another codec; otherwise return the latest timestamp of the
-    records. If the records are not checked, the timestamp is that of the header. As in Kafka,
+    Return a new batch if the topic has a different codec; otherwise return the latest timestamp of
+    the records. If the records are not checked, the timestamp is that of the header. As in Kafka,
     timestamps below -1 do not count. Without a valid timestamp the result is -1.
     """
     codec = header.compression

@@ -140,10 +140,10 @@ class OffsetIndex(AbstractIndex):
         self._read_last()
 
     def before_zeros(self) -> OffsetPosition | None:
-        """Return the last entry before the first empty slot: the last one that a killed broker has
-        written.
+        """Return the last entry before the first empty slot: the last entry that a killed broker
+        has written.
 
-        None if there is none, or if the entries do not ascend. O(entries).
+        Return None if there is no entry, or if the entries do not ascend. O(entries).
         """
         self.load()
         found = None
@@ -160,7 +160,7 @@ class OffsetIndex(AbstractIndex):
         self.load()
         if self._mapped_size % self.ENTRY_BYTES:
             raise CorruptIndexError(
-                f"{self.path} has {self._mapped_size} bytes, which is no multiple of"
+                f"{self.path} has {self._mapped_size} bytes, which is not a multiple of"
                 f" {self.ENTRY_BYTES}"
             )
         if self.entries and self.last_offset <= self.base_offset:

@@ -135,7 +135,7 @@ class ProducerStateManager:
         """The offset of the first batch recorded since `_tracked_from`; None if there is none."""
 
     def moved_to(self, directory: str) -> None:
-        """Record that the log's folder, which holds the snapshots, has another name now."""
+        """Record that the log's folder, which holds the snapshots, has a different name now."""
         self._directory = directory
 
     def check(
@@ -337,7 +337,7 @@ class ProducerStateManager:
         or opened.
 
         Afterwards `map_end_offset` is the snapshot's offset, or the log's start without one. The
-        caller then reads the batches after it. If the present state ends exactly at
+        caller then reads the batches after it. If the current state ends exactly at
         `log_end_offset`, it is kept, because a snapshot has less: only the last batch of each
         producer. With a snapshot, the retry of an older batch would be out of order.
         """

@@ -55,7 +55,7 @@ def restore_names(
 
 
 def finish_renames(file_system: FileSystem, directory: str) -> None:
-    """Give the segments with the suffix `.renamed` their final names, also after a kill."""
+    """Give the segments with the suffix `.renamed` their final names, even after a kill."""
     names = file_system.list(directory)
     waiting = [name for name in names if name.endswith(LOG_SUFFIX + RENAMED_SUFFIX)]
     bases = [

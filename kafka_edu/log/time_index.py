@@ -104,7 +104,7 @@ class TimeIndex(AbstractIndex):
         self.load()
         if self._mapped_size % self.ENTRY_BYTES:
             raise CorruptIndexError(
-                f"{self.path} has {self._mapped_size} bytes, which is no multiple of"
+                f"{self.path} has {self._mapped_size} bytes, which is not a multiple of"
                 f" {self.ENTRY_BYTES}"
             )
         if self.entries and self.last_entry.offset < self.base_offset:

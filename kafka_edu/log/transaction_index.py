@@ -149,7 +149,7 @@ class TransactionIndex:
             return
         if file.size() % ENTRY_BYTES:
             raise CorruptIndexError(
-                f"{self.path} has {file.size()} bytes, which is no multiple of {ENTRY_BYTES}"
+                f"{self.path} has {file.size()} bytes, which is not a multiple of {ENTRY_BYTES}"
             )
         before: AbortedTxn | None = None
         for entry in self.entries():

@@ -4,8 +4,8 @@ Every method that changes what a read returns adds one. These methods move the l
 watermark, the last stable offset, the log start, the leader epoch or the role. So as long as the
 version is the same, a read gives the same result. A fetch session reads again only the partitions
 whose version has changed (FetchSession). Kafka reads each partition of a session in every fetch,
-which costs little on the JVM. Here comparing two versions takes some 30 ns, and a read at the log's
-end some 3 µs.
+which costs little on the JVM. Here comparing two versions takes about 30 ns, and a read at the
+log's end about 3 µs.
 """
 
 

@@ -2,7 +2,7 @@
 
 A channel works on one request at a time, as in Kafka. It is muted from the moment when a request is
 complete until its response has left. (Produce requests are an exception, see below.) So responses
-leave in the order of the requests, also when a request waits in a purgatory. Further requests that
+leave in the order of the requests, even when a request waits in a purgatory. Further requests that
 the client has sent wait in this object as received bytes, at most one receive buffer of them. The
 rest waits in the kernel's socket buffer.
 

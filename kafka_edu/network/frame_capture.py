@@ -72,7 +72,7 @@ class CaptureFile:
         self._size = len(self._header)
 
     def write(self, line: bytes) -> None:
-        """Write one line. Raises OSError, also if only a part of the line fits on the disk."""
+        """Write one line. Raises OSError, even if only a part of the line fits on the disk."""
         if self._size + len(line) > self._max_bytes // 2:
             self._begin()
         if self._file is None:

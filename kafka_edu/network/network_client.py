@@ -81,7 +81,7 @@ class NetworkClient:
         or a ProtocolError the connection is closed. Each request in flight needs one future.
         """
         if request.KEY is None:
-            raise ValueError(f"{type(request).__name__} is no request")
+            raise ValueError(f"{type(request).__name__} is not a request")
         if self._wire is None:
             raise ConnectionError("not connected")
         correlation_id = self._next_correlation_id
@@ -165,7 +165,7 @@ class NetworkClient:
 
     def _on_response(self, frame: bytes) -> None:
         if not self._in_flight:
-            raise ProtocolError("a response that nothing was asked for")
+            raise ProtocolError("a response without a request")
         waiting = self._in_flight.popleft()
         try:
             correlation_id, response = decode_response(waiting.api_key, waiting.api_version, frame)
@@ -189,7 +189,7 @@ class NetworkClient:
 class _Answers:
     """The receiver of one wire, which passes its bytes to the client.
 
-    If the client has another wire by now, the bytes of this wire are ignored.
+    If the client has a different wire by now, the bytes of this wire are ignored.
     """
 
     def __init__(self, client: NetworkClient, wire: Wire) -> None:

@@ -273,6 +273,7 @@ class Processor:
         """Send all responses that are ready, from the oldest request on, in one write."""
         batch: list[tuple[Request, int]] = []
         all_parts: list[Part] = []
+        total = 0
         now = self._time.nanoseconds()
         for request in channel.in_progress:
             parts = request.response_parts
@@ -282,10 +283,12 @@ class Processor:
             request.response_parts = None
             if self.capture is not None:
                 self.capture.response(request, parts)
-            batch.append((request, sum(map(part_size, parts))))
+            size = sum(map(part_size, parts))
+            batch.append((request, size))
+            total += size
             all_parts += parts
         if batch:
-            self.bytes_out += sum(size for _, size in batch)
+            self.bytes_out += total
             self._sending[channel.connection_id] = batch
             channel.wire.send(all_parts)
 

@@ -1,4 +1,4 @@
-"""A request on its way through the broker (Kafka: RequestChannel.Request; book 001)."""
+"""A request and its path through the broker (Kafka: RequestChannel.Request; book 001)."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -71,7 +71,7 @@ def check_header(line: bytes) -> None:
         name, version = header["format"], header["version"]
     except (ValueError, KeyError, TypeError):
         raise CaptureFormatError(
-            "this is no capture of frames: its first line is not one"
+            "this is not a capture of frames: its first line is not one"
         ) from None
     if name != FORMAT or version != FORMAT_VERSION:
         raise CaptureFormatError(

@@ -39,6 +39,7 @@ M = TypeVar("M", bound=Message)
 
 _RESPONSES: Final[dict[ApiKey, type[Message]]] = {}
 _KEYS: Final[dict[int, ApiKey]] = {int(key): key for key in ApiKey}
+"""Number → key. `ApiKey(number)` takes five times as long."""
 
 
 class RequestHeader(NamedTuple):
@@ -149,7 +150,7 @@ def encode_response(
     """
     parts = response.encode_parts(version)
     body = sum(map(part_size, parts))
-    if response_header_version(ApiKey(api_key), version):
+    if response_header_version(_KEYS[api_key], version):
         return _with_head(_SIZE_AND_CORRELATION_ID.pack(5 + body, correlation_id) + b"\0", parts)
     return _with_head(_SIZE_AND_CORRELATION_ID.pack(4 + body, correlation_id), parts)
 
@@ -175,7 +176,7 @@ def decode_response(request_api_key: int, version: int, frame: ReadBuffer) -> tu
     UNSUPPORTED_VERSION is read as version 0, because the broker did not know the version of the
     request. Raises ProtocolError.
     """
-    return decode_response_as(_response_of(ApiKey(request_api_key)), version, frame)
+    return decode_response_as(_response_of(_KEYS[request_api_key]), version, frame)
 
 
 def decode_response_as(kind: type[M], version: int, frame: ReadBuffer) -> tuple[int, M]:

@@ -191,7 +191,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
         while self._to_check:
             key, cause = self._to_check.popleft()
             try:
-                if self._trace is None:
+                if self._trace is None or self._trace.cause == cause:
                     completed += self._try_complete_watched(key)
                 else:
                     with self._trace.because(cause):
@@ -225,10 +225,11 @@ class DelayedOperationPurgatory(Generic[Operation]):
         expired = self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.advance_clock(now_ms))
         if self._looked and now_ms - self._looked_ms > LOOKED_FOR_MS:
             self._looked = False
-        delayed = self.num_delayed
-        if self._estimated_total_operations - delayed > self.purge_interval:
-            self._estimated_total_operations = delayed
-            self._purge()
+        if self._estimated_total_operations > self.purge_interval:  # `num_delayed` counts: slow
+            delayed = self.num_delayed
+            if self._estimated_total_operations - delayed > self.purge_interval:
+                self._estimated_total_operations = delayed
+                self._purge()
         return expired
 
     def next_expiration_ms(self) -> int | None:
@@ -337,17 +338,25 @@ class DelayedOperationPurgatory(Generic[Operation]):
             return 0
         completed = 0
         failed: Exception | None = None
-        for operation in tuple(watchers):
-            if not operation.completed:
-                try:
-                    if self._as(CompletedBy.EVENT, key, operation.try_complete):
-                        completed += 1
-                except Exception as error:
+        before = self._by, self._key  # as in `_as`, once for all operations of the key
+        self._by, self._key = CompletedBy.EVENT, key
+        any_completed = False
+        try:
+            for operation in tuple(watchers):
+                if not operation.completed:
                     try:
-                        operation.fail(error)
-                    except Exception as nobodys:
-                        failed = nobodys
-        self._drop_completed(key)
+                        if operation.try_complete():
+                            completed += 1
+                    except Exception as error:
+                        try:
+                            operation.fail(error)
+                        except Exception as nobodys:
+                            failed = nobodys
+                any_completed = any_completed or operation.completed
+        finally:
+            self._by, self._key = before
+        if any_completed:
+            self._drop_completed(key)
         if failed is not None:
             raise failed
         return completed

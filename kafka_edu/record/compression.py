@@ -56,12 +56,15 @@ class TooLargeError(CompressionError):
     """Raised if the decompressed bytes would be more than allowed."""
 
 
+_TYPES: Final = tuple(CompressionType)
+
+
 def compression_type(attributes: int) -> CompressionType:
     """Return the codec that `attributes` name; raise CompressionError for an unknown one."""
     codec = attributes & 0x07
     if codec > CompressionType.ZSTD:
         raise CompressionError(f"unknown compression type id {codec}")
-    return CompressionType(codec)
+    return _TYPES[codec]
 
 
 def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:

@@ -53,8 +53,8 @@ def iter_file_batches(
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
     """Yield (position, header, bytes) of each whole entry from `position` to `end`.
 
-    The file is read a megabyte at a time. Recovery uses this function, because it must check every
-    byte.
+    The file is read a megabyte at a time. Each byte is read once, except for a header at the end of
+    a megabyte. Recovery uses this function, because it must check every byte.
     """
     chunk, start = memoryview(b""), position
     while end - position >= MIN_ENTRY_BYTES:
@@ -69,14 +69,13 @@ def iter_file_batches(
         size = header.batch_length + LOG_OVERHEAD
         if size > end - position:
             return
-        if start + len(chunk) - position < size:
-            chunk, start = (
-                memoryview(file.pread(max(size, min(_READ_AHEAD, end - position)), position)),
-                position,
-            )
-            if len(chunk) < size:
+        batch = chunk[position - start : position - start + size]
+        if len(batch) < size:  # the chunk ends inside it: only the rest is read
+            rest = file.pread(size - len(batch), position + len(batch))
+            batch = memoryview(b"".join((batch, rest)))
+            if len(batch) < size:
                 return
-        yield position, header, chunk[position - start : position - start + size]
+        yield position, header, batch
         position += size
 
 

@@ -3,10 +3,10 @@ becomeLeaderOrFollower, stopReplicas and maybeUpdateMetadataCache of ReplicaMana
 
 Two epochs fence stale requests (spec C8). First, the broker refuses a whole request with
 STALE_CONTROLLER_EPOCH if the request's controller epoch is older than the latest. Second, the
-broker ignores a partition in the request if the partition's leader epoch there is not newer than
-the broker's. The error of this partition is STALE_CONTROLLER_EPOCH too, as in Kafka 2.0. A
-LeaderAndIsr request creates the replicas that do not exist yet. Next hop: Partition, then the
-fetchers.
+broker ignores a partition in the request if the leader epoch in the request is not newer than the
+leader epoch that the broker knows. The error of this partition is STALE_CONTROLLER_EPOCH too, as in
+Kafka 2.0. A LeaderAndIsr request creates the replicas that do not exist yet. Next hop: Partition,
+then the fetchers.
 
 A request may contain thousands of partitions. So the partitions change their roles one at a time,
 and between two of them the broker serves other requests. The caller holds the lock of role changes

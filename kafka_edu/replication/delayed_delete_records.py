@@ -4,7 +4,7 @@ KIP-107).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
@@ -13,10 +13,21 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
 from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.replication.delayed_produce import ERRORS_IN_WORDS
+from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.events.purgatory import Requirement
 
 INVALID_LOW_WATERMARK: Final = -1
+
+
+def low_watermark(partition: Partition, live_brokers: Iterable[int]) -> int:
+    """Return the least log start offset of the leader and its live followers.
+
+    All live replicas have deleted the records below it (DeleteRecords).
+    """
+    live = set(live_brokers)
+    starts = [f.log_start_offset for f in partition.followers if f.broker_id in live]
+    return min([partition.log_for_request(-1, True).log_start_offset, *starts])
 
 
 class DeleteRecordsStatus:
@@ -103,7 +114,7 @@ class DelayedDeleteRecords(DelayedOperation):
 
     def _low_watermark(self, tp: TopicPartition) -> int:
         live = [broker.id for broker in self._metadata_cache.get_alive_brokers()]
-        return self._partitions.get_or_raise(tp).low_watermark(live)
+        return low_watermark(self._partitions.get_or_raise(tp), live)
 
     def on_complete(self) -> None:
         self._respond(self._statuses)

@@ -15,6 +15,7 @@ from kafka_edu.replication.fetch_params import FetchInfos, FetchParams, Partitio
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.local_reads import read_from_local_log
 from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.partition_reads import end_for, reaches, readable_bytes
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.read_rules import ReadRules
 from kafka_edu.trace.events.purgatory import Requirement
@@ -47,7 +48,7 @@ class DelayedFetch(DelayedOperation):
 
     The fetch is watched under every partition of the request. It is also watched under its session,
     because a partition that this request does not name may change too. Listing the session's
-    partitions takes some 18 ns for each, so each list is used twice. The list made on arrival also
+    partitions takes about 18 ns for each, so each list is used twice. The list made on arrival also
     serves the first `try_complete`, and the list of a `try_complete` also serves the read that
     follows. Next hop: FetchApi._respond.
     """
@@ -166,8 +167,8 @@ class DelayedFetch(DelayedOperation):
                 return self.force_complete()
             try:
                 partition = get_or_raise(tp)
-                readable = partition.readable_bytes(
-                    start, wanted.current_leader_epoch, only_from_leader, isolation
+                readable = readable_bytes(
+                    partition, start, wanted.current_leader_epoch, only_from_leader, isolation
                 )
             except KafkaException as failure:
                 self._ended_by = ERRORS_IN_WORDS.get(failure.error, failure.error.name)
@@ -175,7 +176,7 @@ class DelayedFetch(DelayedOperation):
             if (
                 readable != 0
                 and rules is not None
-                and partition.reaches(start)
+                and reaches(partition, start)
                 and rules.should_leader_throttle(partition, params.replica_id)
             ):
                 continue
@@ -227,7 +228,7 @@ class DelayedFetch(DelayedOperation):
             partition = self._partitions.get(tp)
             start = self._start_of(tp, wanted)
             if partition is not None and partition.log is not None and start is not None:
-                end = partition.end_for(params.isolation)
+                end = end_for(partition, params.isolation)
                 if self._rules is not None and self._rules.leader_throttles(
                     partition, params.replica_id
                 ):

@@ -13,6 +13,7 @@ from kafka_edu.common.words import joined
 from kafka_edu.log.log_append_info import RecordError
 from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partition_view import waits_for_high_watermark
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.purgatory import Requirement
@@ -211,5 +212,5 @@ class DelayedProduce(DelayedOperation):
         for tp, status in self._statuses.items():
             partition = self._partitions.get(tp)
             if status.acks_pending and partition is not None:
-                waits.append(partition.waits_for_high_watermark(status.required_offset))
+                waits.append(waits_for_high_watermark(partition, status.required_offset))
         return tuple(waits)

@@ -3,6 +3,7 @@ ReplicaManager.deleteRecords; KIP-107).
 """
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
@@ -11,7 +12,35 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.purgatory.delayed_operation import Requester
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsStatus
+from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+
+#: The offset -1 in a DeleteRecords request: delete all committed records
+#: (DeleteRecordsRequest.HIGH_WATERMARK).
+DELETE_TO_HIGH_WATERMARK: Final = -1
+
+
+def delete_records_on_leader(partition: Partition, offset: int) -> int:
+    """Delete the records below `offset` (-1: below the HW), and return the resulting offset.
+
+    The followers learn the new log start with their next fetch. Raises NOT_LEADER_OR_FOLLOWER,
+    POLICY_VIOLATION (cleanup.policy is not delete), and OFFSET_OUT_OF_RANGE (negative, or above
+    the HW).
+    """
+    log = partition.log_for_request(-1, True)
+    wanted = log.high_watermark if offset == DELETE_TO_HIGH_WATERMARK else offset
+    if wanted < 0:
+        raise KafkaException(
+            Errors.OFFSET_OUT_OF_RANGE,
+            f"there is no offset {wanted} in {partition.topic_partition}",
+        )
+    if not log.config.delete:
+        raise KafkaException(
+            Errors.POLICY_VIOLATION,
+            f"the cleanup.policy of {partition.topic_partition} does not allow to delete records",
+        )
+    log.maybe_increment_log_start_offset(wanted)
+    return wanted
 
 
 class DeleteRecords:
@@ -49,7 +78,7 @@ class DeleteRecords:
                         f"records of the internal topic {tp.topic} cannot be deleted",
                     )
                 statuses[tp] = DeleteRecordsStatus.waiting(
-                    self._partitions.get_or_raise(tp).delete_records_on_leader(offset)
+                    delete_records_on_leader(self._partitions.get_or_raise(tp), offset)
                 )
             except KafkaException as failure:
                 statuses[tp] = DeleteRecordsStatus.failed(failure.error)

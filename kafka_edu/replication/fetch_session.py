@@ -4,7 +4,7 @@ FetchSession.scala; KIP-227).
 In a full fetch a follower of 1,000 partitions names all of them (1,000 × 24 B ≈ 24 KB), although
 most are idle (book 000 §6.1). In a session the leader remembers the partitions. Then each fetch
 names only the partitions that have changed, and the response lists only those with news. A fetch of
-idle partitions has some 60 bytes.
+idle partitions has about 60 bytes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -175,7 +175,7 @@ class FetchSession:
     def infos(self) -> list[tuple[TopicPartition, PartitionFetch]]:
         """Return the partitions that have changed, in the order in which they are read.
 
-        O(partitions), some 30 ns each.
+        O(partitions), about 30 ns each.
         """
         return [
             (tp, cached.request)

@@ -34,7 +34,7 @@ class FetchSessionCache:
     A follower's fetcher has one session. If the follower was killed and started again, its fetcher
     opens a new session. The old session then ends at once, because no fetcher can use it any more.
     Kafka keeps the old session until its slot is needed. Here an old session with many partitions
-    would occupy some 100 KB.
+    would occupy about 100 KB.
 
     Session ids are random. So a client that still uses an id from before this broker's restart will
     hardly ever hit another client's session. `touch` is O(1), an eviction O(sessions).

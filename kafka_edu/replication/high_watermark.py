@@ -4,11 +4,11 @@ watermark).
 
     leader_high_watermark    A record is committed when every member of the ISR has it, and also
                              every follower that caught up recently, because it may soon join.
-    follower_high_watermark  The leader's high watermark, but at most the end of the own log.
+    follower_high_watermark  The leader's high watermark, but at most the follower's own log end.
 
 The value itself belongs to the log (`Log.high_watermark_metadata`, as in Kafka since 2.4), because
-retention, truncation and the last stable offset need it there. Every move passes through
-`HighWatermark._set`, except moves by truncation.
+retention, truncation and the last stable offset need it there. The log lowers it when it is
+truncated. All other moves are made in this module, and no other module sets it.
 """
 
 from collections.abc import Collection, Iterable
@@ -50,6 +50,38 @@ def leader_high_watermark(
 def follower_high_watermark(leader_high_watermark: int, log_end_offset: int) -> int:
     """Return min(leader's HW, own LEO): the end of the committed part of the follower's log."""
     return min(leader_high_watermark, log_end_offset)
+
+
+def placed(offset: int, places: Iterable[LogOffsetMetadata]) -> LogOffsetMetadata:
+    """Return the first of these places with this offset, or the offset without a place."""
+    known = (place for place in places if place.message_offset == offset)
+    return next(known, LogOffsetMetadata(offset))
+
+
+def set_from_checkpoint(log: Log, checkpointed: int) -> None:
+    """Set the HW of a log that a replica has just got.
+
+    The checkpoint may have been written before a crash. If its value lies outside the log, it is
+    raised to the log start or lowered to the log end.
+    """
+    log.update_high_watermark(max(log.log_start_offset, min(checkpointed, log.log_end_offset)))
+
+
+def raise_high_watermark_of_copy(log: Log, copy: Log) -> None:
+    """Raise the HW of a replica's copy to the replica's HW, as far as the copy reaches."""
+    high_watermark = min(log.high_watermark, copy.log_end_offset)
+    if high_watermark > copy.high_watermark:
+        copy.update_high_watermark(high_watermark)
+
+
+def located_high_watermark(log: Log) -> LogOffsetMetadata:
+    """Return the HW with its place in the segments. Look the place up if it is not known, as on a
+    follower, which receives only the offset.
+    """
+    high_watermark = log.high_watermark_metadata
+    if high_watermark.message_offset_only:
+        return log.locate_high_watermark()
+    return high_watermark
 
 
 class HighWatermarkRule:
@@ -128,18 +160,21 @@ class HighWatermark:
         return self._log.high_watermark if self._log is not None else 0
 
     def attach(self, log: Log, checkpointed: int) -> None:
-        """Set the HW of `log` from the checkpoint when the replica gets its log.
-
-        The checkpoint may have been written before a crash. If its value lies outside the log, it
-        is raised to the log start or lowered to the log end.
-        """
+        """Use `log` from now on, and set its HW from the checkpoint (`set_from_checkpoint`)."""
         self._log = log
-        log.update_high_watermark(max(log.log_start_offset, min(checkpointed, log.log_end_offset)))
+        set_from_checkpoint(log, checkpointed)
         self.truncated()
 
-    def replace_log(self, log: Log) -> None:
-        """From now on use another log, which has the same HW."""
+    def replace_log(self, log: Log, *, locate: bool) -> None:
+        """From now on use another log, which has the same HW. With `locate` look up its place."""
         self._log = log
+        if locate:
+            self.locate()
+
+    def locate(self) -> None:
+        """Look up the place of the HW in the segments of the log, which is attached."""
+        assert self._log is not None, self._topic_partition
+        self._log.locate_high_watermark()
 
     def detach(self) -> None:
         """Drop the reference to the log, which will be deleted."""

@@ -19,8 +19,8 @@ The ISR is stored in the partition's znode. The leader changes it by compare-and
   from it. So the high watermark waits for the replicas of both (`expected`). But `members`, the old
   ISR, must have at least min.insync.replicas members. Kafka 2.0 blocks its thread during the write
   and so has no such state.
-- *stale*: the znode has another version, because the controller has written it. The leader proposes
-  nothing until the controller's LeaderAndIsr request comes.
+- *stale*: the znode has a different version, because the controller has written it. The leader
+  proposes nothing until the controller's LeaderAndIsr request comes.
 
 The rules change no state and are O(replicas); `Partition` acts on their results.
 """
@@ -178,9 +178,9 @@ class IsrState:
     def written(self, proposal: IsrProposal, zk_version: int | None) -> bool:
         """Record ZooKeeper's answer to a proposal. Return whether the ISR changed.
 
-        `zk_version` is the new version of the znode, or None if the znode had another version than
-        expected. An answer to an older proposal changes nothing, because the controller has sent a
-        newer ISR since.
+        `zk_version` is the new version of the znode, or None if the znode had a different version
+        than expected. An answer to an older proposal changes nothing, because the controller has
+        sent a newer ISR since.
         """
         if proposal is not self.proposal:
             return False

@@ -44,7 +44,7 @@ class IsrStore(Protocol):
     ) -> int | None:
         """Write the state to the partition's znode if the znode still has the expected version.
 
-        Return the new version, or None if the znode has another version. Raises ZkError. If the
+        Return the new version, or None if the znode has a different version. Raises ZkError. If the
         znode already has exactly this state and its version is one higher, it was our own earlier
         write, whose answer was lost. This counts as success.
         """

@@ -4,6 +4,7 @@ from kafka_edu.common.errors import KafkaException
 from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.log_read_result import NO_VERSION, FetchResults, failed_read
+from kafka_edu.replication.partition_reads import may_skip, read_elsewhere, read_records
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.read_rules import ReadRules
 
@@ -44,10 +45,11 @@ def read_from_local_log(
                 )
                 is not None
             ):
-                read = partition.read_elsewhere(wanted.current_leader_epoch, elsewhere)
+                read = read_elsewhere(partition, wanted.current_leader_epoch, elsewhere)
                 results.append((tp, read))
                 continue
-            read = partition.read_records(
+            read = read_records(
+                partition,
                 wanted.fetch_offset,
                 min(wanted.max_bytes, left),
                 current_leader_epoch=wanted.current_leader_epoch,
@@ -70,7 +72,7 @@ def read_from_local_log(
                 min_one_message = False
                 left = max(0, left - read.size_in_bytes)
             elif session is not None and read.version != NO_VERSION:
-                if partition.may_skip(params.replica_id, read):
+                if may_skip(partition, params.replica_id, read):
                     wanted.place = read.fetch_offset_metadata
                     session.follow(tp, partition.version, partition.follower(params.replica_id))
                     partition.wake_session(session)

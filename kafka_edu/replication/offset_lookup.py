@@ -12,10 +12,13 @@ from kafka_edu.replication.fetch_params import (
     CONSUMER_REPLICA_ID,
     DEBUGGING_REPLICA_ID,
     READ_UNCOMMITTED,
+    FetchIsolation,
     check_isolation_level,
     fetch_isolation,
 )
 from kafka_edu.replication.log_read_result import EpochAndOffset
+from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partition_reads import end_for
 from kafka_edu.replication.partitions import Partitions
 
 
@@ -36,12 +39,13 @@ class OffsetLookup:
     ) -> TimestampOffset | None:
         """Return the offset for a timestamp in one partition, for ListOffsets from v1 on.
 
-        See `Partition.fetch_offset_for_timestamp`. Raises the errors of that method and of
+        See the function of the same name. Raises its errors and those of
         `Partitions.get_or_raise`, and for a consumer those of `check_isolation_level`.
         """
         if replica_id == CONSUMER_REPLICA_ID:
             check_isolation_level(isolation_level)
-        return self._partitions.get_or_raise(topic_partition).fetch_offset_for_timestamp(
+        return fetch_offset_for_timestamp(
+            self._partitions.get_or_raise(topic_partition),
             timestamp,
             current_leader_epoch=current_leader_epoch,
             only_from_leader=replica_id != DEBUGGING_REPLICA_ID,
@@ -72,12 +76,57 @@ class OffsetLookup:
     ) -> EpochAndOffset:
         """Return where a leader epoch ends in one partition, for OffsetForLeaderEpoch.
 
-        See `Partition.last_offset_for_leader_epoch`. Raises the errors of that method and of
+        See the function of the same name. Raises its errors and those of
         `Partitions.get_or_raise`.
         """
-        return self._partitions.get_or_raise(topic_partition).last_offset_for_leader_epoch(
-            current_leader_epoch, leader_epoch, True
-        )
+        partition = self._partitions.get_or_raise(topic_partition)
+        return last_offset_for_leader_epoch(partition, current_leader_epoch, leader_epoch, True)
+
+
+def fetch_offset_for_timestamp(
+    partition: Partition,
+    timestamp: int,
+    *,
+    current_leader_epoch: int,
+    only_from_leader: bool,
+    isolation: FetchIsolation,
+) -> TimestampOffset | None:
+    """Return the first record whose timestamp is `timestamp` or later.
+
+    The timestamp -1 asks for the end, -2 for the start. None if there is no such record that
+    the reader may see. The limit of `isolation` counts as the end. Raises OFFSET_NOT_AVAILABLE
+    if a new leader's HW has not yet reached the start of its epoch. Without this error, a later
+    answer could be smaller than an earlier answer (KIP-207).
+    """
+    log = partition.log_for_request(current_leader_epoch, only_from_leader)
+    last_fetchable = end_for(partition, isolation).message_offset
+    asks_consumer = isolation is not FetchIsolation.LOG_END
+    behind = (
+        asks_consumer
+        and partition.is_leader
+        and partition.leader_epoch_start_offset > log.high_watermark
+    )
+    if timestamp == LATEST_TIMESTAMP:
+        if behind:
+            raise KafkaException(Errors.OFFSET_NOT_AVAILABLE)
+        return TimestampOffset(-1, last_fetchable, partition.leader_epoch)
+    found = log.fetch_offset_by_timestamp(timestamp)
+    if timestamp == EARLIEST_TIMESTAMP or (found is not None and found.offset < last_fetchable):
+        return found
+    if behind:
+        raise KafkaException(Errors.OFFSET_NOT_AVAILABLE)
+    return None
+
+
+def last_offset_for_leader_epoch(
+    partition: Partition, current_leader_epoch: int, leader_epoch: int, only_from_leader: bool
+) -> EpochAndOffset:
+    """Return the largest epoch ≤ `leader_epoch` in this log, and the offset where it ends.
+
+    Return (-1, -1) if `leader_epoch` is newer than every epoch in the log (KIP-101).
+    """
+    log = partition.log_for_request(current_leader_epoch, only_from_leader)
+    return EpochAndOffset(*log.end_offset_for_epoch(leader_epoch))
 
 
 def legacy_offsets_before(
@@ -93,7 +142,7 @@ def legacy_offsets_before(
     UNKNOWN_SERVER_ERROR for a negative `max_offsets`, as Kafka does.
     """
     if max_offsets < 0:
-        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{max_offsets} offsets are asked for")
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{max_offsets} offsets are requested")
     found = [
         (max(segment.base_offset, log.log_start_offset), segment.largest_timestamp)
         for segment in log.segments

@@ -27,48 +27,32 @@ produce or fetch request: Log.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Final
 
 from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.common.transport import part_size
 from kafka_edu.log.append_origin import AppendOrigin
-from kafka_edu.log.fetch_data_info import TimestampOffset
-from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_append_info import LogAppendInfo
-from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
-from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.log.version_counter import VersionCounter
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrPartitionState
-from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.replication.delayed_operations import DelayedOperations, WaitingSession
-from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH, FetchIsolation
-from kafka_edu.replication.high_watermark import HighWatermark
+from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH
+from kafka_edu.replication.high_watermark import HighWatermark, set_from_checkpoint
 from kafka_edu.replication.isr import IsrProposal, IsrRule, IsrState
 from kafka_edu.replication.log_read_result import (
-    EMPTY_RECORDS,
-    NO_VERSION,
-    UNKNOWN_METADATA,
-    EpochAndOffset,
     LogReadResult,
 )
 from kafka_edu.replication.replica import Replica
 from kafka_edu.replication.truncation import SwapsLogs, TruncatesLogs
 from kafka_edu.trace.event import Level
-from kafka_edu.trace.events.purgatory import ReplicaProgress, Requirement
 from kafka_edu.trace.events.replication import (
     BecameFollower,
     BecameLeader,
     ProduceAppended,
 )
 from kafka_edu.trace.tracer import Tracer, because
-
-#: The offset -1 in a DeleteRecords request: delete all committed records
-#: (DeleteRecordsRequest.HIGH_WATERMARK).
-DELETE_TO_HIGH_WATERMARK: Final = -1
 
 
 class Partition:
@@ -100,11 +84,11 @@ class Partition:
         self.leader_epoch = -1
         self.role_event = 0
         """The number of the BecameLeader or BecameFollower event by which this broker got its
-        present role; 0 without a tracer.
+        current role; 0 without a tracer.
         """
         self.leader_epoch_start_offset = -1
         """The leader's LEO when its epoch began; -1 on a follower."""
-        self._max_lag_ms = max_lag_ms
+        self.max_lag_ms = max_lag_ms
         self._isr_rule = IsrRule()
         self._delayed = delayed
         self._propose = propose
@@ -122,14 +106,14 @@ class Partition:
         acknowledgement is emitted even at level `state`.
         """
         self.first_append_pending = False
-        """True on a follower that has not appended records in its present epoch yet. The first such
+        """True on a follower that has not appended records in its current epoch yet. The first such
         append is emitted even at level `state`.
         """
         self.committed_alone = -1
         """The HW at the moment when this replica stopped being leader and only member of the ISR.
         All records committed until then lie below it. -1 if this does not apply.
         """
-        self._isr_checked_ms = 0
+        self.isr_checked_ms = 0
         """The monotonic ms at which `maybe_shrink_isr` was last called; 0 if never."""
 
     @property
@@ -184,24 +168,7 @@ class Partition:
     def attach_future_log(self, log: Log, checkpointed_high_watermark: int) -> None:
         """Attach the copy of the local replica, which grows in another log dir."""
         self.future_log = log
-        hw = min(checkpointed_high_watermark, log.log_end_offset)
-        log.update_high_watermark(max(log.log_start_offset, hw))
-
-    def append_records_to_future(self, records: Buffer, wall_ms: int) -> int:
-        """Append a piece of the local log to its copy.
-
-        Return the number of bytes appended. The copy also takes over the HW and the log start, as
-        far as the copy reaches. Raises the errors of the log.
-        """
-        log, future = self.local_log(), self.future_log
-        assert future is not None, self.topic_partition
-        size = future.append_as_follower(records, wall_ms).size_in_bytes if len(records) else 0
-        high_watermark = min(log.high_watermark, future.log_end_offset)
-        if high_watermark > future.high_watermark:
-            future.update_high_watermark(high_watermark)
-        if future.log_start_offset < log.log_start_offset <= future.high_watermark:
-            future.maybe_increment_log_start_offset(log.log_start_offset)
-        return size
+        set_from_checkpoint(log, checkpointed_high_watermark)
 
     def maybe_replace_current_with_future_replica(self, logs: SwapsLogs) -> bool:
         """Replace the local log with its copy if both end at the same offset. Return whether that
@@ -214,11 +181,9 @@ class Partition:
         self.log, self.future_log = new, None
         new.version = self.version
         self.version.value += 1
-        self.high_watermark.replace_log(new)
+        self.high_watermark.replace_log(new, locate=self.is_leader)
         for follower in self._followers.values():
             follower.locate(new)
-        if self.is_leader:
-            new.locate_high_watermark()
         self._delayed.check_and_complete_all()  # they hold places in the old segments
         return True
 
@@ -265,7 +230,7 @@ class Partition:
             if not was_leader:
                 follower.forget_offsets()
         if not was_leader:
-            log.locate_high_watermark()
+            self.high_watermark.locate()
         if self._trace:
             tp, hw = self.topic_partition, log.high_watermark
             self.role_event = self._trace(
@@ -335,7 +300,7 @@ class Partition:
     def delete(self) -> None:
         """Detach the log, which will be deleted. From now on no request can read or write it.
 
-        Waiting requests are woken and find that this broker is no leader.
+        Waiting requests are woken and find that this broker is not the leader.
         """
         self.log = self.future_log = None
         self.high_watermark.detach()
@@ -351,39 +316,9 @@ class Partition:
             self.isr_state.expected,
             self._followers.values(),
             now_ms,
-            self._max_lag_ms,
+            self.max_lag_ms,
             self.leader_epoch,
         )
-
-    def low_watermark(self, live_brokers: Iterable[int]) -> int:
-        """Return the least log start offset of the leader and its live followers.
-
-        All live replicas have deleted the records below it (DeleteRecords).
-        """
-        live = set(live_brokers)
-        starts = [f.log_start_offset for f in self._followers.values() if f.broker_id in live]
-        return min([self.log_for_request(-1, True).log_start_offset, *starts])
-
-    def delete_records_on_leader(self, offset: int) -> int:
-        """Delete the records below `offset` (-1: below the HW), and return the resulting offset.
-
-        The followers learn the new log start with their next fetch. Raises NOT_LEADER_OR_FOLLOWER,
-        POLICY_VIOLATION (cleanup.policy is not delete), and OFFSET_OUT_OF_RANGE (negative, or above
-        the HW).
-        """
-        log = self.log_for_request(-1, True)
-        wanted = log.high_watermark if offset == DELETE_TO_HIGH_WATERMARK else offset
-        if wanted < 0:
-            raise KafkaException(
-                Errors.OFFSET_OUT_OF_RANGE, f"there is no offset {wanted} in {self.topic_partition}"
-            )
-        if not log.config.delete:
-            raise KafkaException(
-                Errors.POLICY_VIOLATION,
-                f"the cleanup.policy of {self.topic_partition} does not allow to delete records",
-            )
-        log.maybe_increment_log_start_offset(wanted)
-        return wanted
 
     def append_records_to_leader(
         self,
@@ -455,24 +390,6 @@ class Partition:
         if len(self.isr) < log.config.min_insync_replicas:
             return True, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return True, Errors.NONE
-
-    def may_skip(self, replica_id: int, read: LogReadResult) -> bool:
-        """Return whether the reader's session may skip this partition until its version changes.
-
-        A consumer's session may skip it after each read that has a version. A follower must also be
-        in the ISR, because outside the ISR any of its fetches may let it join. And the leader must
-        already know the follower's LEO.
-        """
-        if read.version == NO_VERSION:
-            return False
-        if replica_id < 0:
-            return True
-        follower = self._followers.get(replica_id)
-        return (
-            follower is not None
-            and replica_id in self.isr_state.expected
-            and follower.log_end_offset.message_offset == read.log_end_offset
-        )
 
     def wake_session(self, session: WaitingSession) -> None:
         """Wake the waiting fetches of `session` after each change of this partition from now on."""
@@ -553,14 +470,14 @@ class Partition:
 
         Called every replica.lag.time.max.ms / 2.
         """
-        self._isr_checked_ms = now_ms
+        self.isr_checked_ms = now_ms
         if self.leader != self.broker_id or not self.isr_state.may_propose:
             return
         followers = self._followers.values()
-        lagging = self._isr_rule.leaving(self.isr, followers, now_ms, self._max_lag_ms)
+        lagging = self._isr_rule.leaving(self.isr, followers, now_ms, self.max_lag_ms)
         if lagging:
             reasons = "; ".join(
-                self._followers[broker_id].lag(now_ms, self._max_lag_ms) for broker_id in lagging
+                self._followers[broker_id].lag(now_ms, self.max_lag_ms) for broker_id in lagging
             )
             self._propose_isr(tuple(b for b in self.isr if b not in lagging), reasons)
 
@@ -644,258 +561,7 @@ class Partition:
         """Make all waiting requests of this partition check again, because its role has changed."""
         self._delayed.check_and_complete_all()
 
-    def waits_for_high_watermark(self, required_offset: int) -> Requirement:
-        """Return what an acks=all request waits for: the HW that it needs, and the LEO of each
-        replica that counts (spec D3).
-        """
-        leos = {
-            self.broker_id: self.log.log_end_offset if self.log else -1,
-            **dict(self.remote_leos()),
-        }
-        holders = tuple((f"broker {b}", leos.get(b, -1)) for b in self.isr_state.expected)
-        members = set(self.isr_state.expected)
-        checked_ms = self._isr_checked_ms
-        return Requirement(
-            subject=str(self.topic_partition),
-            needs="high watermark",
-            at_least=required_offset,
-            have=self.high_watermark.offset,
-            holders=holders,
-            replicas=tuple(r for r in self.remote_progress() if r.broker in members),
-            isr_check_ms=checked_ms + self._max_lag_ms // 2 if checked_ms else 0,
-            max_lag_ms=self._max_lag_ms,
-            min_isr=self.log.config.min_insync_replicas if self.log is not None else 0,
-        )
-
     @property
     def has_followers(self) -> bool:
         """Return whether this broker is the leader and the partition has other replicas."""
         return bool(self._followers)
-
-    def remote_progress(self) -> tuple[ReplicaProgress, ...]:
-        """Return the progress of each follower as the leader knows it; empty if this broker is a
-        follower.
-        """
-        return tuple(
-            ReplicaProgress(
-                broker=f.broker_id,
-                log_end_offset=f.log_end_offset.message_offset,
-                last_fetch_ms=f.last_fetch_time_ms if f.has_fetched else -1,
-                caught_up_ms=max(f.last_caught_up_time_ms, -1),
-            )
-            for f in self._followers.values()
-        )
-
-    def remote_leos(self) -> tuple[tuple[int, int], ...]:
-        """Return (broker id, LEO) of each follower as the leader knows it; empty if this broker is
-        a follower.
-        """
-        return tuple(
-            (f.broker_id, f.log_end_offset.message_offset) for f in self._followers.values()
-        )
-
-    def end_for(self, isolation: FetchIsolation) -> LogOffsetMetadata:
-        """Return the offset up to which a reader may read, with its place in the log's segments.
-
-        O(1) for recent offsets. Raises REPLICA_NOT_AVAILABLE.
-        """
-        log = self.local_log()
-        if isolation is FetchIsolation.LOG_END:
-            return log.log_end_offset_metadata
-        if (
-            isolation is FetchIsolation.TXN_COMMITTED
-            and log.last_stable_offset < log.high_watermark
-        ):
-            return log.convert_to_offset_metadata(log.last_stable_offset)
-        high_watermark = log.high_watermark_metadata
-        if high_watermark.message_offset_only:  # a follower receives only the offset
-            return log.locate_high_watermark()
-        return high_watermark
-
-    def read_records(
-        self,
-        fetch_offset: int,
-        max_bytes: int,
-        *,
-        current_leader_epoch: int,
-        last_fetched_epoch: int,
-        only_from_leader: bool,
-        isolation: FetchIsolation,
-        min_one_message: bool,
-        hard_limit: bool,
-    ) -> LogReadResult:
-        """Read from this broker's log, but no record beyond the limit of `isolation`.
-
-        `last_fetched_epoch` is the epoch of the reader's last record (-1: not given). If that epoch
-        ends earlier in this log, the result has no records and says where the epoch ends. With
-        TXN_COMMITTED the result also lists the aborted transactions. Raises the errors of
-        `log_for_request`, and OFFSET_OUT_OF_RANGE.
-        """
-        log = self.log_for_request(current_leader_epoch, only_from_leader)
-        high_watermark = log.high_watermark
-        log_start, log_end, stable = (
-            log.log_start_offset,
-            log.log_end_offset,
-            log.last_stable_offset,
-        )
-        aborted: tuple[AbortedTxn, ...] | None = (
-            () if isolation is FetchIsolation.TXN_COMMITTED else None
-        )
-        if last_fetched_epoch >= 0:
-            epoch, end_offset = log.end_offset_for_epoch(last_fetched_epoch)
-            if epoch == UNDEFINED_EPOCH or end_offset == UNDEFINED_EPOCH_OFFSET:
-                raise KafkaException(
-                    Errors.OFFSET_OUT_OF_RANGE, f"epoch {last_fetched_epoch} is not known here"
-                )
-            if fetch_offset < log_start:
-                raise KafkaException(Errors.OFFSET_OUT_OF_RANGE)
-            if epoch < last_fetched_epoch or end_offset < fetch_offset:
-                at = LogOffsetMetadata(fetch_offset)
-                diverging = EpochAndOffset(epoch, end_offset)
-                return LogReadResult(
-                    Errors.NONE,
-                    EMPTY_RECORDS,
-                    0,
-                    at,
-                    high_watermark,
-                    log_start,
-                    log_end,
-                    stable,
-                    diverging,
-                    aborted,
-                )
-        if fetch_offset == log_end:  # true for most reads of a follower
-            at = log.log_end_offset_metadata
-            return LogReadResult(
-                Errors.NONE,
-                EMPTY_RECORDS,
-                0,
-                at,
-                high_watermark,
-                log_start,
-                log_end,
-                stable,
-                None,
-                aborted,
-                self.version.value if high_watermark == log_end else NO_VERSION,
-            )
-        max_offset = (
-            None
-            if isolation is FetchIsolation.LOG_END
-            else high_watermark
-            if aborted is None
-            else stable
-        )
-        data = log.read(
-            fetch_offset, max_bytes, max_offset=max_offset, min_one_message=min_one_message
-        )
-        records = data.records
-        if data.first_entry_incomplete and not hard_limit:
-            records = EMPTY_RECORDS
-        at, size = data.fetch_offset_metadata, part_size(records)
-        if size and aborted is not None:
-            aborted = tuple(log.aborted_transactions(fetch_offset, data))
-        return LogReadResult(
-            Errors.NONE,
-            records,
-            size,
-            at,
-            high_watermark,
-            log_start,
-            log_end,
-            stable,
-            None,
-            aborted,
-        )
-
-    def reaches(self, start: LogOffsetMetadata) -> bool:
-        """Return whether `start` still lies inside the log.
-
-        False if the log was truncated below it since.
-        """
-        return self.log is not None and start.message_offset <= self.log.log_end_offset
-
-    def read_elsewhere(self, current_leader_epoch: int, replica_id: int) -> LogReadResult:
-        """Return the result for a consumer that should read from the replica on `replica_id`: our
-        offsets and no records. Raises the errors of `log_for_request`.
-        """
-        log = self.log_for_request(current_leader_epoch, False)
-        return LogReadResult(
-            Errors.NONE,
-            EMPTY_RECORDS,
-            0,
-            UNKNOWN_METADATA,
-            log.high_watermark,
-            log.log_start_offset,
-            log.log_end_offset,
-            log.last_stable_offset,
-            None,
-            preferred_read_replica=replica_id,
-        )
-
-    def readable_bytes(
-        self,
-        start: LogOffsetMetadata,
-        current_leader_epoch: int,
-        only_from_leader: bool,
-        isolation: FetchIsolation,
-    ) -> int | None:
-        """Return how many bytes lie between `start` and the end that the reader may see.
-
-        None if the two lie on different segments, because the reader is far behind or the log was
-        truncated. DelayedFetch uses this. Raises the errors of `log_for_request`.
-        """
-        log = self.log_for_request(current_leader_epoch, only_from_leader)
-        offset = start.message_offset
-        if (
-            offset
-            == (log.log_end_offset if isolation is FetchIsolation.LOG_END else log.high_watermark)
-            or offset < 0
-        ):
-            return 0
-        end = self.end_for(isolation)
-        if not end.on_same_segment(start):
-            return None
-        return end.position_diff(start) if offset < end.message_offset else 0
-
-    def last_offset_for_leader_epoch(
-        self, current_leader_epoch: int, leader_epoch: int, only_from_leader: bool
-    ) -> EpochAndOffset:
-        """Return the largest epoch ≤ `leader_epoch` in this log, and the offset where it ends.
-
-        Return (-1, -1) if `leader_epoch` is newer than every epoch in the log (KIP-101).
-        """
-        log = self.log_for_request(current_leader_epoch, only_from_leader)
-        return EpochAndOffset(*log.end_offset_for_epoch(leader_epoch))
-
-    def fetch_offset_for_timestamp(
-        self,
-        timestamp: int,
-        *,
-        current_leader_epoch: int,
-        only_from_leader: bool,
-        isolation: FetchIsolation,
-    ) -> TimestampOffset | None:
-        """Return the first record whose timestamp is `timestamp` or later.
-
-        The timestamp -1 asks for the end, -2 for the start. None if there is no such record that
-        the reader may see. The limit of `isolation` counts as the end. Raises OFFSET_NOT_AVAILABLE
-        if a new leader's HW has not yet reached the start of its epoch. Without this error, a later
-        answer could be smaller than an earlier answer (KIP-207).
-        """
-        log = self.log_for_request(current_leader_epoch, only_from_leader)
-        last_fetchable = self.end_for(isolation).message_offset
-        asks_consumer = isolation is not FetchIsolation.LOG_END
-        behind = (
-            asks_consumer and self.is_leader and self.leader_epoch_start_offset > log.high_watermark
-        )
-        if timestamp == LATEST_TIMESTAMP:
-            if behind:
-                raise KafkaException(Errors.OFFSET_NOT_AVAILABLE)
-            return TimestampOffset(-1, last_fetchable, self.leader_epoch)
-        found = log.fetch_offset_by_timestamp(timestamp)
-        if timestamp == EARLIEST_TIMESTAMP or (found is not None and found.offset < last_fetchable):
-            return found
-        if behind:
-            raise KafkaException(Errors.OFFSET_NOT_AVAILABLE)
-        return None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_edu.replication.partition import Partition
+from kafka_edu.trace.events.purgatory import ReplicaProgress, Requirement
 from kafka_edu.trace.events.replication import (
     PartitionOffsets,
     PartitionProgress,
@@ -18,6 +19,52 @@ UNSETTLED: Final = -1
 """Stands for a version if the partition must be sampled again next time."""
 
 
+def remote_progress(partition: Partition) -> tuple[ReplicaProgress, ...]:
+    """Return the progress of each follower as the leader knows it; empty if this broker is a
+    follower.
+    """
+    return tuple(
+        ReplicaProgress(
+            broker=f.broker_id,
+            log_end_offset=f.log_end_offset.message_offset,
+            last_fetch_ms=f.last_fetch_time_ms if f.has_fetched else -1,
+            caught_up_ms=max(f.last_caught_up_time_ms, -1),
+        )
+        for f in partition.followers
+    )
+
+
+def remote_leos(partition: Partition) -> tuple[tuple[int, int], ...]:
+    """Return (broker id, LEO) of each follower as the leader knows it; empty if this broker is
+    a follower.
+    """
+    return tuple((f.broker_id, f.log_end_offset.message_offset) for f in partition.followers)
+
+
+def waits_for_high_watermark(partition: Partition, required_offset: int) -> Requirement:
+    """Return what an acks=all request waits for: the HW that it needs, and the LEO of each
+    replica that counts (spec D3).
+    """
+    leos = {
+        partition.broker_id: partition.log.log_end_offset if partition.log else -1,
+        **dict(remote_leos(partition)),
+    }
+    holders = tuple((f"broker {b}", leos.get(b, -1)) for b in partition.isr_state.expected)
+    members = set(partition.isr_state.expected)
+    checked_ms = partition.isr_checked_ms
+    return Requirement(
+        subject=str(partition.topic_partition),
+        needs="high watermark",
+        at_least=required_offset,
+        have=partition.high_watermark.offset,
+        holders=holders,
+        replicas=tuple(r for r in remote_progress(partition) if r.broker in members),
+        isr_check_ms=checked_ms + partition.max_lag_ms // 2 if checked_ms else 0,
+        max_lag_ms=partition.max_lag_ms,
+        min_isr=partition.log.config.min_insync_replicas if partition.log is not None else 0,
+    )
+
+
 def partition_progress(partition: Partition) -> PartitionProgress | None:
     """Return the offsets of this replica and its followers' progress; None without a log."""
     log = partition.log
@@ -28,11 +75,11 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
         log_start=log.log_start_offset,
         hw=high_watermark,
         leo=log.log_end_offset,
-        remote_leos=partition.remote_leos(),
+        remote_leos=remote_leos(partition),
         min_isr=log.config.min_insync_replicas,
         remote_times=tuple(
             (remote.broker, remote.last_fetch_ms, remote.caught_up_ms)
-            for remote in partition.remote_progress()
+            for remote in remote_progress(partition)
         ),
         last_stable=min(log.last_stable_offset, high_watermark),
         unstable=log.producer_state_manager.unstable_transactions(UNSTABLE_SHOWN),

@@ -40,6 +40,7 @@ from kafka_edu.common.transport import part_bytes, part_size
 from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_manager import LogManager
+from kafka_edu.replication.high_watermark import raise_high_watermark_of_copy
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.replication_quota_manager import ReplicationQuotaManager
 from kafka_edu.replication.truncation import offset_truncation_state
@@ -50,7 +51,7 @@ MAX_PIECE_BYTES: Final = 1 << 20
 SHORT_REST_BYTES: Final = 1 << 16
 """If at most this number of bytes is left to copy, the event loop reads them itself.
 
-From the page cache this takes some 30 µs. After a worker's flush the loop also flushes them.
+From the page cache this takes about 30 µs. After a worker's flush the loop also flushes them.
 """
 
 
@@ -287,7 +288,7 @@ class ReplicaAlterLogDirsThread:
             return  # the piece was read from a log that has changed
         if size:
             self._begin_at_first_batch(move, records)
-        copied = move.partition.append_records_to_future(records, self._time.milliseconds())
+        copied = append_records_to_future(move.partition, records, self._time.milliseconds())
         self._quota.record(copied, self._now_ms())
         move.copied_bytes += copied
         if move.unflushed_bytes is not None:
@@ -376,3 +377,18 @@ class ReplicaAlterLogDirsThread:
         finally:
             sleep.cancel()
             work.cancel()
+
+
+def append_records_to_future(partition: Partition, records: Buffer, wall_ms: int) -> int:
+    """Append a piece of the local log to its copy.
+
+    Return the number of bytes appended. The copy also takes over the HW and the log start, as
+    far as the copy reaches. Raises the errors of the log.
+    """
+    log, future = partition.local_log(), partition.future_log
+    assert future is not None, partition.topic_partition
+    size = future.append_as_follower(records, wall_ms).size_in_bytes if len(records) else 0
+    raise_high_watermark_of_copy(log, future)
+    if future.log_start_offset < log.log_start_offset <= future.high_watermark:
+        future.maybe_increment_log_start_offset(log.log_start_offset)
+    return size

@@ -4,7 +4,7 @@ AbstractFetcherThread.scala, ReplicaFetcherThread.scala).
     add ──> truncating ──OffsetForLeaderEpoch──> fetching ──fetch, append, fetch, append …
                ^   │ (sends another             error: waits for replica.fetch.backoff.ms
                └───┘  request, KIP-279)         (at first for less, if the leader does not know
-                                                yet that it leads), then goes on as before
+                                                yet that it leads), then continues as before
 
 This module only makes requests and handles responses; `ReplicaFetcherThread` sends and receives
 them. Between a request and its response, the controller may have moved a partition to another

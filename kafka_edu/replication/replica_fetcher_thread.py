@@ -68,7 +68,7 @@ def fetcher_versions(inter_broker_protocol_version: tuple[int, int]) -> FetcherV
 class ReplicaFetcherThread:
     """One task that fetches from one leader.
 
-    `end_point` returns the leader's present (host, port), or None if it is not known.
+    `end_point` returns the leader's current (host, port), or None if it is not known.
     """
 
     def __init__(

@@ -101,7 +101,7 @@ class ReplicaLogDirs:
         REPLICA_NOT_AVAILABLE         no replica is here; if one comes later, it gets the wanted dir
 
         An order for a third dir cancels the move to the second dir and deletes that copy. An order
-        for the replica's present dir cancels its move.
+        for the replica's current dir cancels its move.
         """
         errors: dict[TopicPartition, Errors] = {}
         for tp, log_dir in wanted.items():

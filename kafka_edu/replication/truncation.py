@@ -37,8 +37,8 @@ class SwapsLogs(Protocol):
 class OffsetTruncationState(NamedTuple):
     """The offset to which the log must be truncated, and whether the truncation is then complete.
 
-    If `complete` is False, the remaining log ends in another epoch than the leader's answer, and
-    the follower must send another OffsetForLeaderEpoch.
+    If `complete` is False, the remaining log ends in a different epoch than the leader's answer,
+    and the follower must send another OffsetForLeaderEpoch.
     """
 
     offset: int
@@ -78,6 +78,10 @@ def offset_truncation_state(
         return OffsetTruncationState(min(leader_end_offset, log_end_offset), complete=True)
     if own_epoch != leader_epoch:
         return OffsetTruncationState(min(own_end_offset, log_end_offset), complete=False)
-    return OffsetTruncationState(
-        min(own_end_offset, leader_end_offset, log_end_offset), complete=True
-    )
+    own_end = min(own_end_offset, log_end_offset)
+    return OffsetTruncationState(common_end(own_end, leader_end_offset), complete=True)
+
+
+def common_end(own_end: int, leader_end: int) -> int:
+    """Return the offset up to which both logs have the same records of an epoch that both have."""
+    return min(own_end, leader_end)

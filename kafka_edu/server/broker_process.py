@@ -24,6 +24,7 @@ from typing import Final, TypeVar
 from kafka_edu.common.config_def import ConfigException
 from kafka_edu.common.dir_quota import file_system
 from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.gc_thresholds import GC_THRESHOLDS
 from kafka_edu.common.heap import collect_garbage, heap_trimmer
 from kafka_edu.common.link_faults import FaultyTransport, LinkFault
 from kafka_edu.common.socket_transport import SocketTransport
@@ -64,15 +65,6 @@ GARBAGE_REST: Final = 1_000
 So searches take at most 1/1,000 of the time, even in a large broker.
 """
 LAST_EVENTS_LOGGED: Final = 30
-GC_THRESHOLDS: Final = (50_000, 20, 100)
-"""The thresholds of Python's garbage collector. By default Python searches for reference cycles
-whenever it has created 700 more objects than it has freed.
-
-A broker under load creates and frees thousands of objects for each request. Handling a request
-creates no cycles. With the default thresholds, Python would search all live objects again and again
-and find nothing. `BrokerProcess._give_back_memory` searches once a minute for the few cycles that
-other code creates.
-"""
 
 
 class OsProcess:

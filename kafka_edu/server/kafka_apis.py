@@ -59,6 +59,7 @@ class _Entry(NamedTuple):
     request must have one of `versions`.
     """
 
+    key: ApiKey
     versions: Versions
     start: Callable[
         [Request],
@@ -114,7 +115,7 @@ class KafkaApis:
 
         if key in self._table:
             raise ValueError(f"{key.name} has a handler already")
-        self._table[key] = _Entry(request_type.VALID, start)
+        self._table[key] = _Entry(key, request_type.VALID, start)
 
     def timeout_ms(self, request: Request) -> int | None:
         """Return the time-out in ms that a request contains, or None. This decodes the request
@@ -138,7 +139,7 @@ class KafkaApis:
         if entry is None:
             self._refuse(request, "this broker does not serve the API key")
             return None
-        key, version = ApiKey(header.api_key), header.api_version
+        key, version = entry.key, header.api_version
         supported = self.versions.get(key)
         for_clients = supported is not None and supported[0] <= version <= supported[1]
         if not for_clients and not 0 <= version <= self._inter_broker.get(key, -1):

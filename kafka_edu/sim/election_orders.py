@@ -39,8 +39,8 @@ EVENT_MS: Final = 1_000
 well apart.
 """
 HOP_MS: Final = 1
-"""The virtual time between a decision and its effects, in ms. So a recording has them in the right
-order.
+"""The virtual time between a decision and its effects, in ms. It is not 0, so that a recording has
+them in the right order.
 """
 PATIENCE_MS: Final = 3_600_000
 NOBODY: Final = -1
@@ -91,7 +91,7 @@ def _parse(text: str, brokers: int) -> ClusterEvent:
             if int(number) >= brokers:
                 raise ValueError(f"{text.strip()!r}: the brokers are 0 to {brokers - 1}")
             return ClusterEvent(kind, int(number))
-    raise ValueError(f"{text.strip()!r} is no event; the events are {EVENTS}")
+    raise ValueError(f"{text.strip()!r} is not an event; the events are {EVENTS}")
 
 
 class ElectionWorld:
@@ -163,7 +163,7 @@ class ElectionWorld:
 
     def _kill(self, broker: int) -> None:
         killed = self.cluster.brokers[broker]
-        if killed.manager.partitions.get(T) is not None:  # else nobody has led since its start
+        if killed.manager.partitions.get(T) is not None:  # if None, no broker has led
             self._stopped[broker] = killed.hw, tuple(killed.values())
         killed.alive = False
         before = self.cluster.state
@@ -228,7 +228,7 @@ class ElectionWorld:
         if self.leader == NOBODY:
             able = [one for one in self.live if one in state.isr]
             if able:
-                return f"nobody leads t-0, although {able[0]} is alive and in the ISR"
+                return f"no replica leads t-0, although {able[0]} is alive and in the ISR"
             return ""
         have = self.cluster.leader.values()
         lost = [value for value in self.acknowledged if value not in have]

@@ -23,7 +23,7 @@ from kafka_edu.trace.tracer import Tracer
 
 STRATEGY: Final = "OfflinePartition"
 WHY: Final = "the learner's rule chose it"
-NOBODY_WHY: Final = "the learner's rule chose nobody"
+NOBODY_WHY: Final = "the learner's rule chose no replica"
 
 
 class _Everything:

@@ -31,7 +31,7 @@ NO_CONTROLLER_EPOCH = 0
 
 
 class HerdBroker:
-    """One broker that watches ZooKeeper and acts on what it reads. A single task handles all
+    """One broker that watches ZooKeeper and reacts to what it reads. A single task handles all
     notifications that have come since its last turn.
     """
 

@@ -355,8 +355,8 @@ class MemoryFileSystem:
         self._bytes_until_crash = self._changes_until_crash = None
 
     def break_folder(self, path: str, *, after: int = 0) -> None:
-        """Allow `after` more operations below `path`. Every later operation raises OSError, also on
-        files that are already open.
+        """Allow `after` more operations below `path`. Every later operation raises OSError, even
+        on files that are already open.
         """
         self._broken[path] = after
 

@@ -8,18 +8,21 @@ killed, the connection is reset, as a kernel does it. If the process is paused, 
 it waits.
 
 A cut link loses no data at first. As with TCP, the data that was sent arrives when the link is
-mended, unless one side has closed the connection.
+fixed, unless one side has closed the connection.
 
 Data arrives in pieces of random size, so a receiver cannot assume that a piece is one message.
 """
 
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
+from kafka_edu.common.link_faults import WHOLE, LinkFault
 from kafka_edu.common.transport import Listener, Part, Wire, WireReceiver, part_bytes
-from kafka_edu.sim.sim_loop import SimLoop, SimProcess, current_process
+from kafka_edu.sim.sim_loop import WORLD, SimLoop, SimProcess, context_of, current_process
 
 LATENCY_MS: Final = (0.05, 0.5)
 FIRST_EPHEMERAL_PORT: Final = 40_000
@@ -78,6 +81,8 @@ class MemoryWire:
         self.local = local
         self.peer = peer
         self.unsent = 0
+        self.last_arrival_ns = 0
+        """When the last data that was sent to this end arrives here, in ns of virtual time."""
         self.other: MemoryWire | None = None
         self.open = True
         self._receiver: WireReceiver | None = None
@@ -93,7 +98,7 @@ class MemoryWire:
         if not self.open:
             return
         try:
-            data = b"".join(bytes(part_bytes(part)) for part in parts)
+            data = b"".join(map(part_bytes, parts))
         # A file that is part of the data cannot be read. So the far end gets an incomplete frame,
         # as with sendfile.
         except OSError as error:
@@ -117,11 +122,17 @@ class MemoryWire:
         self._paused = True
 
     def resume_reading(self) -> None:
+        if not self._paused:
+            return  # nothing waits
         self._paused = False
         self._network.loop.run_in(self.process, self._deliver)
 
     def arrive(self, data: bytes) -> None:
         """Receive data from the far end. This code runs as the receiving process."""
+        if self.other is not None and not self.other.open:
+            self._network.late_ms.setdefault(self.other.process.name, []).append(
+                self._network.loop.now_ns // 1_000_000
+            )
         self._arrived.append(data)
         self._deliver()
 
@@ -156,8 +167,11 @@ class MemoryWire:
 
 
 class MemoryNetwork:
-    """The simulated network: listening ports, connections and cut links. It belongs to no simulated
-    process.
+    """The simulated network: listening ports, connections, and slow and cut links. It belongs to no
+    simulated process.
+
+    The network owns the faults of its links. `faults` has their state, and `on_fault` is called for
+    each change of it, so nobody has to derive that state from the acts that caused it.
     """
 
     def __init__(
@@ -170,10 +184,40 @@ class MemoryNetwork:
         self._listeners: dict[tuple[str, int], MemoryListener] = {}
         self._wires: list[MemoryWire] = []
         self._next_port = FIRST_EPHEMERAL_PORT
-        self._cut: set[Direction] = set()
+        self._cut: dict[Direction, set[object]] = {}
+        """The cuts of each direction in which no data passes. Each cut has an owner, and the
+        direction is open again when none of them is left.
+        """
         self._held: dict[Direction, list[tuple[SimProcess, Callable[[], None]]]] = {}
         self._slow: dict[Direction, tuple[float, float]] = {}
-        self._arrives_ns: dict[int, int] = {}
+        self.late_ms: dict[str, list[int]] = {}
+        """Name of a process → when data arrived from it, on a connection that it had given up
+        before. Virtual ms, in ascending order. O(arrivals).
+        """
+        self.on_fault: Callable[[Direction, LinkFault], None] = lambda ends, fault: None
+        """Gets the names of the two processes of a link and its new state, when it has changed."""
+
+    def fault(self, ends: Direction) -> LinkFault:
+        """Return the state of the link between two processes. A link is cut if data is held up in
+        one direction or in both. Its delay is the longest latency.
+        """
+        a, b = ends
+        cut = (a, b) in self._cut or (b, a) in self._cut
+        return LinkFault(round(self._slow[ends][1]) if ends in self._slow else 0, cut)
+
+    def faults(self) -> dict[Direction, LinkFault]:
+        """Return the state of all links that are slow or cut. Each link is there once."""
+        links = {(min(ends), max(ends)) for ends in (*self._cut, *self._slow)}
+        return {ends: fault for ends in sorted(links) if (fault := self.fault(ends)) != WHOLE}
+
+    @contextmanager
+    def _changes(self, a: SimProcess, b: SimProcess) -> Iterator[None]:
+        """Call `on_fault` after the block, if the block has changed the state of the link."""
+        ends = min(a.name, b.name), max(a.name, b.name)
+        before = self.fault(ends)
+        yield
+        if (after := self.fault(ends)) != before:
+            self.on_fault(ends, after)
 
     def transport(self) -> "MemoryTransport":
         return MemoryTransport(self)
@@ -221,7 +265,7 @@ class MemoryNetwork:
 
         def travel() -> None:
             latency_s = self._latency_s(there_and_back[0])
-            self.loop.call_later(latency_s, lambda: self.loop.run_in(process, arrive))
+            self.loop.call_later(latency_s, self.loop.call_in, process, arrive)
 
         def answer() -> None:
             self._when_whole(there_and_back[1], to, travel)
@@ -240,35 +284,46 @@ class MemoryNetwork:
 
     def carry(self, sender: MemoryWire, receiver: MemoryWire, data: bytes) -> None:
         """Transport `data` to the far end, in order and in pieces."""
-        cut = self._random.randint(1, len(data)) if self._random.random() < 0.25 else len(data)
-        for piece in (data[:cut], data[cut:]):
-            if piece:
-                self._travel(sender, receiver, lambda piece=piece: receiver.arrive(piece))  # type: ignore[misc]  # mypy cannot type a default in a lambda
+        if self._random.random() < 0.25:
+            cut = self._random.randint(1, len(data))
+            self._travel(sender, receiver, receiver.arrive, data[:cut])
+            data = data[cut:]
+        if data:
+            self._travel(sender, receiver, receiver.arrive, data)
 
     def carry_end(self, sender: MemoryWire, receiver: MemoryWire) -> None:
         self._travel(sender, receiver, receiver.end_of_stream)
 
     def _travel(
-        self, sender: MemoryWire, receiver: MemoryWire, deliver: Callable[[], None]
+        self, sender: MemoryWire, receiver: MemoryWire, deliver: Callable[..., None], *data: bytes
     ) -> None:
         direction = sender.process.name, receiver.process.name
+        if direction in self._cut:
+            go = partial(self._depart, direction, receiver, deliver, data)
+            self._when_whole(direction, sender.process, go)
+        else:
+            self._depart(direction, receiver, deliver, data)
 
-        def go() -> None:
-            # Data keeps its order on a connection, so each piece arrives after the piece before it.
-            due_ns = max(
-                self.loop.now_ns + round(self._latency_s(direction) * 1e9),
-                self._arrives_ns.get(id(receiver), 0) + 1,
-            )
-            self._arrives_ns[id(receiver)] = due_ns
-            self.loop.call_later(
-                (due_ns - self.loop.now_ns) / 1e9,
-                lambda: self.loop.run_in(receiver.process, deliver),
-            )
-
-        self._when_whole(direction, sender.process, go)
+    def _depart(
+        self,
+        direction: Direction,
+        receiver: MemoryWire,
+        deliver: Callable[..., None],
+        data: tuple[bytes, ...],
+    ) -> None:
+        """Let data arrive after the latency, but after all data that was sent before it."""
+        loop = self.loop
+        due_ns = loop.now_ns + round(self._latency_s(direction) * 1e9)
+        if due_ns <= receiver.last_arrival_ns:
+            due_ns = receiver.last_arrival_ns + 1
+        receiver.last_arrival_ns = due_ns
+        # Data is lost if its sender ends before it arrives, as with a reset. The end of the
+        # connection is not lost. Without it, the far end would wait for a response forever.
+        context = None if data else context_of(WORLD)
+        loop.call_at_ns(due_ns, loop.call_in, (receiver.process, deliver, *data), context)
 
     def _latency_s(self, direction: Direction) -> float:
-        low, high = self._slow.get(direction, self.latency_ms)
+        low, high = self._slow.get(direction, self.latency_ms) if self._slow else self.latency_ms
         return self._random.uniform(low, high) / 1000
 
     def _when_whole(self, direction: Direction, sender: SimProcess, go: Callable[[], None]) -> None:
@@ -277,29 +332,44 @@ class MemoryNetwork:
         else:
             go()
 
-    def cut(self, a: SimProcess, b: SimProcess, *, one_way: bool = False) -> None:
-        """Cut the link between two processes. No data passes until `mend`. With `one_way`, only
-        data from `a` to `b` is held up.
+    def cut(self, a: SimProcess, b: SimProcess, *, one_way: bool = False) -> Callable[[], None]:
+        """Cut the link between two processes. With `one_way`, only data from `a` to `b` is held up.
+
+        Return the function that ends this cut. Data passes again when all cuts of the link have
+        ended, or after `mend`.
         """
-        self._cut.add((a.name, b.name))
-        if not one_way:
-            self._cut.add((b.name, a.name))
+        cut = object()
+        with self._changes(a, b):
+            self._cut.setdefault((a.name, b.name), set()).add(cut)
+            if not one_way:
+                self._cut.setdefault((b.name, a.name), set()).add(cut)
+        return partial(self._end_cuts, a, b, cut)
 
     def mend(self, a: SimProcess, b: SimProcess) -> None:
-        """Mend the link, in both directions."""
-        for direction in ((a.name, b.name), (b.name, a.name)):
-            self._cut.discard(direction)
-            for _, go in self._held.pop(direction, []):
-                go()
+        """End all cuts of the link, in both directions. It stays slow if it is slow."""
+        self._end_cuts(a, b)
+
+    def _end_cuts(self, a: SimProcess, b: SimProcess, only: object | None = None) -> None:
+        """End all cuts of a link or only one, and send what an open direction has held up."""
+        with self._changes(a, b):
+            for direction in ((a.name, b.name), (b.name, a.name)):
+                cuts = self._cut.get(direction, set())
+                cuts.discard(only)
+                if not cuts or only is None:
+                    self._cut.pop(direction, None)
+                    for _, go in self._held.pop(direction, []):
+                        go()
 
     def slow_down(self, a: SimProcess, b: SimProcess, latency_ms: tuple[float, float]) -> None:
         """Give the link, in both directions, this shortest and longest latency in ms."""
-        self._slow[a.name, b.name] = self._slow[b.name, a.name] = latency_ms
+        with self._changes(a, b):
+            self._slow[a.name, b.name] = self._slow[b.name, a.name] = latency_ms
 
     def speed_up(self, a: SimProcess, b: SimProcess) -> None:
         """Give the link the usual latency again."""
-        self._slow.pop((a.name, b.name), None)
-        self._slow.pop((b.name, a.name), None)
+        with self._changes(a, b):
+            self._slow.pop((a.name, b.name), None)
+            self._slow.pop((b.name, a.name), None)
 
     def process_died(self, process: SimProcess) -> None:
         """Close the ports of a process that has died and reset its connections, as a kernel does.
@@ -323,14 +393,16 @@ class MemoryNetwork:
                 self.carry_end(wire, wire.other)
 
     def reset(self, process: SimProcess) -> None:
-        """Reset all connections of a process that lives on."""
+        """Reset all connections of a process that continues."""
         for wire in [w for w in self._wires if w.process is process]:
             if wire.other is not None:
                 self.carry_end(wire, wire.other)
             wire.lost("Connection reset by peer")
 
     def reset_between(self, a: SimProcess, b: SimProcess) -> None:
-        """Reset all connections between two processes. Both live on, and each of them notices."""
+        """Reset all connections between two processes. Both processes continue, and each of them
+        notices.
+        """
         for wire in [w for w in self._wires if w.process is a]:
             if wire.other is not None and wire.other.process is b:
                 wire.other.lost("Connection reset by peer")
@@ -343,7 +415,6 @@ class MemoryNetwork:
     def gone(self, wire: MemoryWire) -> None:
         if wire in self._wires:
             self._wires.remove(wire)
-            self._arrives_ns.pop(id(wire), None)
 
 
 class MemoryTransport:

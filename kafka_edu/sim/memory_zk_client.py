@@ -102,7 +102,9 @@ class MemoryZkClient:
         self._connection: MemoryConnection | None = None
         self._connected = False
         self._closed = False
-        self._is_cut = self._is_paused = False
+        self.is_cut = self._is_paused = False
+        self.on_cut: Callable[[bool], None] = lambda is_cut: None
+        """Gets the new state of the link to the server, when the link is cut or mended."""
         self._last_heard_ms = 0
         self._pending: deque[_Pending] = deque()
         self._watches: tuple[dict[str, None], dict[str, None], dict[str, None]] = ({}, {}, {})
@@ -214,18 +216,20 @@ class MemoryZkClient:
         """Cut the link between this client and the server. No data passes until `mend`. Sent data
         waits, as in TCP.
         """
-        if not self._is_cut:
-            self._is_cut = True
+        if not self.is_cut:
+            self.is_cut = True
             if self._connection is not None:
                 self._connection.up.hold()
                 self._connection.down.hold()
+            self.on_cut(True)
 
     def mend(self) -> None:
-        if self._is_cut:
-            self._is_cut = False
+        if self.is_cut:
+            self.is_cut = False
             if self._connection is not None:
                 self._connection.up.release()
                 self._connection.down.release()
+            self.on_cut(False)
 
     def pause(self) -> None:
         """Pause this client: it sends no heartbeats and receives nothing. Pausing the client's
@@ -277,7 +281,7 @@ class MemoryZkClient:
         except ZkError:
             self._later(RECONNECT_MS, self._connect)
             return
-        if self._is_cut:
+        if self.is_cut:
             connection.up.hold()
             connection.down.hold()
         if self._is_paused:
@@ -421,7 +425,7 @@ class MemoryZkClient:
 
 def _ignore(future: "asyncio.Future[Response | None]") -> None:
     """Ignore the result of a ping. If the ping was lost, the client notices the end of the
-    connection in another way.
+    connection in a different way.
     """
     if not future.cancelled():
         future.exception()

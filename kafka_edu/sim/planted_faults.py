@@ -268,7 +268,7 @@ PLANTED: Final[Mapping[str, PlantedFault]] = {
     ),
     "acked-too-early": PlantedFault(
         "acks=all is answered as soon as the leader has the record",
-        "acks=1 in place of acks=all",
+        "acks=1 instead of acks=all",
         _acked_before_it_replicates,
     ),
     "high-watermark-too-early": PlantedFault(

@@ -19,30 +19,35 @@ import random
 import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TypeVar
 
 import kafka_edu.trace.events.all  # noqa: F401 - what is registered goes over the wire: always the same
+from kafka_edu.common.gc_thresholds import few_searches
+from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
 from kafka_edu.common.ports import BROKER_PORT
+from kafka_edu.learner.seams import LearnerError
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
-from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.server.config.kafka_config import KafkaConfig, Setting, make_config
 from kafka_edu.server.config.listener_settings import listener_settings
 from kafka_edu.server.kafka_server import KafkaServer
+from kafka_edu.sim.learner_parts import InstalledPart, RunningParts
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
-from kafka_edu.sim.sim_loop import WORLD, SimLoop, SimProcess, SimTime, context_of
+from kafka_edu.sim.sim_loop import WORLD, Passage, SimLoop, SimProcess, SimTime, context_of
 from kafka_edu.sim.slow_disk import SlowDisk
 from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Event, Level, Source
 from kafka_edu.trace.events.supervisor import (
     ActionAsked,
+    LinkChanged,
     ProcessEnded,
     ProcessPaused,
     ProcessResumed,
+    ProcessStarted,
 )
-from kafka_edu.trace.tracer import Tracer
+from kafka_edu.trace.tracer import RANKS, Tracer
 from kafka_edu.trace.wire_format import encode
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
@@ -53,6 +58,7 @@ START_LIMIT_MS = 60_000
 ADMIN_SESSION_MS = 60_000
 ADMIN_CONNECT_MS = 1_000
 ZOOKEEPER_LATENCY_MS = (0.1, 0.6)
+LOWEST_RANK = max(RANKS.values())
 
 
 class _Everything:
@@ -62,11 +68,27 @@ class _Everything:
         self.level = level
         self.events: list[Envelope] = []
         self.listeners: list[Callable[[Envelope], None]] = []
+        self.rank = LOWEST_RANK
+        """The rank of the present event, which may be higher than that of its type: a hop of a slow
+        request. It is known only in a cluster with ranks.
+        """
 
     def accept(self, envelope: Envelope) -> None:
         self.events.append(envelope)
         for listener in self.listeners:
             listener(envelope)
+        self.rank = LOWEST_RANK
+
+
+class _Rank:
+    """Notes the rank of an event, for `_Everything`, which gets the event next."""
+
+    def __init__(self, level: Level, everything: _Everything) -> None:
+        self.level = level
+        self._everything = everything
+
+    def accept(self, _: Envelope) -> None:
+        self._everything.rank = RANKS[self.level]
 
 
 class DroppedEvents(list[Envelope]):
@@ -78,26 +100,31 @@ class DroppedEvents(list[Envelope]):
 @contextmanager
 def coroutines_of_dead_processes() -> Iterator[None]:
     """Hide what Python says about coroutines that never end. A killed process leaves some of them,
-    and that is no fault of its code. `close` drops those that still waited.
+    and that is not a fault of its code. `close` drops those that still waited.
+
+    In this block Python searches for garbage as rarely as in a broker.
     """
-    with warnings.catch_warnings():
+    with few_searches(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coroutine .* was never awaited")
-        yield
-        before, sys.unraisablehook = sys.unraisablehook, lambda _: None
         try:
-            gc.collect()
+            yield
         finally:
-            sys.unraisablehook = before
+            before, sys.unraisablehook = sys.unraisablehook, lambda _: None
+            try:
+                gc.collect()
+            finally:
+                sys.unraisablehook = before
 
 
 @contextmanager
 def silent_brokers() -> Iterator[None]:
     """Drop what brokers log: the consequences of the faults of a run. Its facts have them too."""
+    before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
         yield
     finally:
-        logging.disable(logging.NOTSET)
+        logging.disable(before)
 
 
 class SimBroker:
@@ -115,8 +142,17 @@ class SimBroker:
         self.incarnation = 0
         self.process = SimProcess(f"broker-{broker_id}")
         self.server: KafkaServer | None = None
+        self.starting: asyncio.Task[None] | None = None
+        """The start of the current process. It is done when the broker has started."""
         self.zk_client: MemoryZkClient | None = None
         self.tracer: Tracer | None = None
+        self.parts: RunningParts | None = None
+        """The learners' parts that serve in the current process."""
+
+    def end_parts(self) -> None:
+        if self.parts is not None:
+            self.parts.close()
+            self.parts = None
 
     @property
     def running(self) -> KafkaServer:
@@ -129,6 +165,9 @@ class SimBroker:
         """Carry out one pass of log compaction on the broker's disk, without a process of its
         own.
         """
+        # only compaction needs numpy, which takes 0.1 s, and which a web page does not have
+        from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
+
         return await self.disk.run_blocking(
             lambda: Cleaner(job, self.file_system, no_throttle).clean()
         )
@@ -149,18 +188,27 @@ class SimCluster:
         zookeeper_tick_ms: int = 2_000,
         make_random: Callable[[str], random.Random] = random.Random,
         make_loop: Callable[[], SimLoop] = SimLoop,
+        learners: Sequence[InstalledPart] = (),
+        ranked: bool = False,
     ) -> None:
         """Build the cluster. Every broker has the settings in `properties`. `broker_properties`
         holds additional settings by broker id. `zookeeper_tick_ms` is ZooKeeper's tickTime.
         `make_random` returns the generator of one part of the cluster, from a text as its seed.
-        `make_loop` returns the loop that decides what happens next.
+        `make_loop` returns the loop that decides what happens next. `learners` are learners' parts;
+        the caller runs the cluster within `seams_by_process`. With `ranked`, the sink knows the
+        rank of each event.
         """
         self.seed = seed
+        self._learners = learners
         self._make_random = make_random
         self.loop = make_loop()
         self.time = SimTime(self.loop)
         self.network = MemoryNetwork(self.loop, self._random("network"))
+        self.network.on_fault = self._link_changed
         self.sink = _Everything(level)
+        # A sink of a lower level would let the brokers emit more.
+        below = [each for each in (Level.HOPS, Level.STATE) if RANKS[each] < RANKS[level]]
+        self._ranks = [_Rank(each, self.sink) for each in below] if ranked else []
         self._properties = dict(properties or {})
         self._broker_properties = {
             broker_id: dict(own) for broker_id, own in (broker_properties or {}).items()
@@ -170,10 +218,10 @@ class SimCluster:
         """Emits an event for each process that the script starts or ends, as the supervisor of a
         real cluster does.
         """
-        self.supervisor.add_sink(self.sink)
+        self.listen_to(self.supervisor)
         zk_random = self._random("zookeeper")
         zk_tracer = Tracer(ZOOKEEPER, self.time)
-        zk_tracer.add_sink(self.sink)
+        self.listen_to(zk_tracer)
         self.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
         """The shortest and the longest time that a message to or from ZooKeeper takes, in ms. With
         a slow disk under ZooKeeper's log both are longer.
@@ -185,6 +233,12 @@ class SimCluster:
             trace=zk_tracer,
         )
         self.loop.run_in(self._zk_process, self.zookeeper.start)
+        self.supervised = False
+        """Whether each start and each end of a process, and each change of a link, is a fact, as
+        with the supervisor of a real cluster. A kill is then also recorded as requested.
+        """
+        self.guests: dict[Source, Tracer] = {}
+        """The tracers of clients that emit events of their own, such as a load."""
         self.on_stall: Callable[[int, float], None] = lambda broker_id, ms: None
         """A callback for each write on a slow disk that delays a broker, with the broker's id and
         the delay in ms.
@@ -192,6 +246,12 @@ class SimCluster:
         self._stops = dict.fromkeys(broker_ids, 0)
         self.brokers = {broker_id: self._broker(broker_id) for broker_id in broker_ids}
         self.advance(0)
+
+    def listen_to(self, tracer: Tracer) -> None:
+        """Take the events of a simulated process."""
+        for rank in self._ranks:
+            tracer.add_sink(rank)
+        tracer.add_sink(self.sink)
 
     def _random(self, name: str) -> random.Random:
         return self._make_random(f"{self.seed}/{name}")
@@ -221,8 +281,8 @@ class SimCluster:
         self.loop.pause(self.brokers[broker_id].process)
 
     def _go_on(self, broker_id: int, process: SimProcess) -> None:
-        """Let the broker run again after a stall, unless it still stands still for another reason,
-        for example because it is paused.
+        """Let the broker run again after a stall, unless it still stands still for a different
+        reason, for example because it is paused.
         """
         if process is not self.brokers[broker_id].process:
             return  # It was killed meanwhile.
@@ -258,40 +318,61 @@ class SimCluster:
         self.loop.run_until_complete(self.begin_start(broker_id), START_LIMIT_MS)
 
     def begin_start(self, broker_id: int) -> asyncio.Task[None]:
-        """Start a broker, and return the task that is done when it has started."""
+        """Start a broker, and return the task that is done when it has started. Raises LearnerError
+        if a learner's part cannot be loaded.
+        """
         broker = self.brokers[broker_id]
         broker.incarnation += 1
         broker.process = SimProcess(f"broker-{broker_id}")
         broker.file_system.restart()
         config = self.config(broker_id)
         self._stops[broker_id] = 0
+        if self.supervised:
+            child = Source.of_broker(broker_id)
+            self.supervisor(ProcessStarted(process=f"broker-{broker_id}", child=child, pid=0))
         seq = broker.tracer.seq if broker.tracer is not None else 0
         broker.tracer = Tracer(Source.of_broker(broker_id), broker.time)
         broker.tracer.seq = seq  # Numbers continue: one order for all events.
-        broker.tracer.add_sink(self.sink)
-        broker.zk_client = MemoryZkClient(
-            self.zookeeper, config.zookeeper_session_timeout_ms, f"broker-{broker_id}"
-        )
-        broker.server = KafkaServer(
+        self.listen_to(broker.tracer)
+        zk_client = self._new_zk_client(broker, config.zookeeper_session_timeout_ms)
+        broker.end_parts()
+        if mine := [part for part in self._learners if part.serves_in(broker_id)]:
+            try:
+                broker.parts = RunningParts(mine, broker.process, broker.tracer)
+            except LearnerError as error:
+                if self.supervised:
+                    self._tell_failed_start(broker_id, f"edu.learner: {error}")
+                raise
+        broker.server = context_of(broker.process).run(
+            KafkaServer,
             config,
             time=broker.time,
             transport=self.network.transport(),
-            zk_client=broker.zk_client,
+            zk_client=zk_client,
             file_system=broker.file_system,
             random=self._random(f"broker-{broker_id}-{broker.incarnation}"),
             tracer=broker.tracer,
             run_blocking=broker.disk.run_blocking,
             run_clean_job=broker.clean,
         )
-        return self.loop.spawn(broker.process, broker.server.startup())
+        broker.starting = self.loop.spawn(broker.process, broker.server.startup())
+        return broker.starting
 
     def start_all(self) -> None:
         """Start every broker, one after the other, and then let time pass until the cluster is
         stable.
         """
+        for passage in self.start_in_passages():
+            self.loop.at_once(passage)
+        self.raise_uncaught()
+
+    def start_in_passages(self) -> Iterator[Passage]:
+        """Yield the passages of virtual time in which `start_all` starts the brokers."""
         for broker_id in self.brokers:
-            self.start(broker_id)
-        self.advance(1000)
+            task = self.begin_start(broker_id)
+            yield Passage(START_LIMIT_MS, task)
+            task.result()
+        yield Passage(1000)
 
     def run_as(
         self, process: SimProcess, coroutine: Awaitable[T], limit_ms: float = START_LIMIT_MS
@@ -325,32 +406,52 @@ class SimCluster:
         """
         broker = self.brokers[broker_id]
         target = Source.of_broker(broker_id)
-        asked = self.supervisor(ActionAsked(action="kill", target=target))
-        with self.supervisor.because(asked):
-            self.supervisor(
-                ProcessEnded(
-                    process=f"broker-{broker_id}",
-                    child=target,
-                    pid=0,
-                    code=0,
-                    signal="SIGKILL",
-                    asked=True,
-                )
-            )
+        asked = 0
+        if not self.supervised:
+            asked = self.supervisor(ActionAsked(action="kill", target=target))
+        with self.supervisor.because(asked) if asked else nullcontext():
+            self._tell_end(broker_id, "SIGKILL")
         self.loop.kill(broker.process)
         self.network.process_died(broker.process)
         broker.file_system.release_locks()
         if broker.zk_client is not None:
             broker.zk_client.pause()
         broker.server = None
+        broker.end_parts()
+
+    def _tell_end(self, broker_id: int, signal: str) -> None:
+        self.supervisor(
+            ProcessEnded(
+                process=f"broker-{broker_id}",
+                child=Source.of_broker(broker_id),
+                pid=0,
+                code=0,
+                signal=signal,
+                asked=True,
+            )
+        )
+
+    def _tell_failed_start(self, broker_id: int, why: str) -> None:
+        """Emit the end of a process that could not start, as a real broker's process ends."""
+        self.supervisor(
+            ProcessEnded(
+                process=f"broker-{broker_id}",
+                child=Source.of_broker(broker_id),
+                pid=0,
+                code=1,
+                signal="",
+                asked=False,
+                reason=f"the broker cannot start: {why}",
+            )
+        )
 
     def kill_in_write(self, broker_id: int, count: int) -> None:
         """Kill a broker in the middle of a write: when `count` more bytes are written, the rest of
         that write is lost, and the broker is dead. `MemoryFileSystem.restart` takes this back.
         """
         file_system = self.brokers[broker_id].file_system
-        # The write is a callback of the broker. What the kill tells the other ends of its
-        # connections must not belong to the broker, because nothing of a dead process runs.
+        # The write is a callback of the broker. The messages to the other ends of its connections
+        # must not belong to the broker, because a dead process runs no code.
         file_system.on_crash = lambda: context_of(WORLD).run(self.kill, broker_id)
         file_system.crash_after(count)
 
@@ -367,38 +468,102 @@ class SimCluster:
             ProcessResumed(process=f"broker-{broker_id}", child=Source.of_broker(broker_id), pid=0)
         )
 
-    def cut(self, a: int, b: int, *, one_way: bool = False) -> None:
-        """Cut the link between two brokers, or only its direction from `a` to `b`. No data passes
-        until `mend`.
+    def cut(self, a: int, b: int, *, one_way: bool = False) -> Callable[[], None]:
+        """Cut the link between two brokers, or only its direction from `a` to `b`. Return the
+        function that ends this cut (see `MemoryNetwork.cut`).
         """
-        self.network.cut(self.brokers[a].process, self.brokers[b].process, one_way=one_way)
+        return self.network.cut(self.brokers[a].process, self.brokers[b].process, one_way=one_way)
 
     def mend(self, a: int, b: int) -> None:
+        """End all cuts of the link between two brokers."""
         self.network.mend(self.brokers[a].process, self.brokers[b].process)
+
+    def link_faults(self) -> dict[Link, LinkFault]:
+        """Return the state of each link of a broker that is slow or cut: to other brokers, and to
+        ZooKeeper. Links to clients are left out.
+        """
+        found = {
+            link: fault
+            for ends, fault in self.network.faults().items()
+            if (link := self._link_between(ends)) is not None
+        }
+        for broker in self.brokers.values():
+            if broker.zk_client is not None and broker.zk_client.is_cut:
+                found[Link(broker.id, side="zookeeper")] = LinkFault(cut=True)
+        return found
+
+    def _link_between(self, ends: tuple[str, str]) -> Link | None:
+        """Return the link between two processes, the smaller broker id first. Return None if one of
+        them is no broker.
+        """
+        match sorted(one.id for one in self.brokers.values() if one.process.name in ends):
+            case [broker, other]:
+                return Link(broker, other)
+        return None
+
+    def _link_changed(self, ends: tuple[str, str], fault: LinkFault) -> None:
+        if (link := self._link_between(ends)) is not None:
+            self._tell_link(link, fault)
+
+    def _tell_link(self, link: Link, fault: LinkFault) -> None:
+        if self.supervised:
+            self.supervisor(LinkChanged(**link._asdict(), **fault._asdict()))
+
+    def _new_zk_client(self, broker: SimBroker, session_timeout_ms: int) -> MemoryZkClient:
+        """Give a broker that starts a new client of ZooKeeper. Its link is whole, even if that of
+        the client before it was cut.
+        """
+        link = Link(broker.id, side="zookeeper")
+        if broker.zk_client is not None:
+            broker.zk_client.on_cut = lambda is_cut: None
+            if broker.zk_client.is_cut:
+                self._tell_link(link, WHOLE)
+        client = MemoryZkClient(self.zookeeper, session_timeout_ms, f"broker-{broker.id}")
+        client.on_cut = lambda is_cut: self._tell_link(link, LinkFault(cut=is_cut))
+        broker.zk_client = client
+        return client
 
     def stop(self, broker_id: int) -> None:
         """Stop a broker, as with SIGTERM. Return when its controlled shutdown has ended."""
         self.loop.run_until_complete(self.begin_stop(broker_id), 600_000)
 
     def begin_stop(self, broker_id: int) -> asyncio.Task[None]:
-        """Stop a broker, as with SIGTERM, and return the task that is done when it has ended."""
+        """Stop a broker, as with SIGTERM, and return the task that is done when it has ended. A
+        broker that is still starting gives its start up first, as `BrokerProcess` does.
+        """
         broker = self.brokers[broker_id]
-        server, process = broker.running, broker.process
-        shutdown = self.loop.spawn(process, server.shutdown("SIGTERM"))
+        server, process, starting = broker.running, broker.process, broker.starting
+
+        async def shutdown() -> None:
+            if starting is not None and not starting.done():
+                starting.cancel()
+                await asyncio.wait([starting])
+            await server.shutdown("SIGTERM")
+
+        stopping = self.loop.spawn(process, shutdown())
 
         async def ended() -> None:
-            await shutdown
+            await stopping
             self.loop.kill(process)
             if broker.process is process:
                 broker.server = None
+                if self.supervised:
+                    self._tell_end(broker_id, "")
+                if broker.parts is not None:
+                    broker.parts.stopped()
+                broker.end_parts()
 
         return self.loop.spawn(WORLD, ended())
 
     def advance(self, ms: float) -> None:
-        """Let `ms` of virtual time pass. Raises AssertionError if a task has raised an exception
-        that no code caught. It shows the first one.
-        """
+        """Let `ms` of virtual time pass. Raises AssertionError as `raise_uncaught` does."""
         self.loop.advance(ms)
+        self.raise_uncaught()
+
+    def raise_uncaught(self) -> None:
+        """Raise AssertionError if a task has raised an exception that no code caught. It shows the
+        first one.
+        """
         if self.loop.errors:
             first = self.loop.errors[0]
             raise AssertionError(
@@ -416,5 +581,13 @@ class SimCluster:
         return b"".join(map(encode, self.sink.events))
 
     def close(self) -> None:
-        """End the simulation. Everything that was still to happen is dropped."""
-        self.loop.close()
+        """End the simulation. Everything that was still to happen is dropped.
+
+        The coroutines that end now emit no events, because they end in the order of a set.
+        """
+        self.sink.listeners = []
+        self.sink.events = DroppedEvents(self.sink.events)
+        with silent_brokers():
+            self.loop.close()
+        for broker in self.brokers.values():
+            broker.end_parts()

@@ -16,8 +16,8 @@ import asyncio
 import contextvars
 import heapq
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from typing import Any, Final, NamedTuple, TypeVar, TypeVarTuple, Unpack
 
 from kafka_edu.sim.memory_file_system import SimulatedCrash
 
@@ -25,12 +25,25 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 MAX_STEPS_AT_ONE_INSTANT: Final = 1_000_000
+MOST_FINALLY: Final = 100
+"""How often a coroutine that ends may wait again before it is left alone."""
+FEW_TIMERS: Final = 100
+"""With so few timers, cancelled ones stay until they are due (asyncio has the same limit)."""
 
 
 class SimulationStalledError(Exception):
     """The simulation cannot continue. Either code waits for something that can never happen, or
     callbacks run again and again while the virtual time stands still.
     """
+
+
+class Passage(NamedTuple):
+    """A stretch of virtual time that the script of a simulation lets pass."""
+
+    ms: float
+    """How long it is. With a task: how long it may be at most."""
+    task: asyncio.Future[Any] | None = None
+    """It ends when this task is done."""
 
 
 class SimProcess:
@@ -43,57 +56,113 @@ class SimProcess:
         self.alive = True
         self.paused = False
         self.deferred: list[SimHandle] = []
+        self.context = contextvars.Context()
+        """Only `context_of` reads it: code may run in one context only once at a time."""
+        self.context.run(_process.set, self)
+        self.replaced: dict[str, Callable[..., object]] = {}
+        """Exercise → what serves in this process instead of ours (`learner_parts`)."""
 
     def __repr__(self) -> str:
         return f"<SimProcess {self.name}>"
 
 
+_process: Final[contextvars.ContextVar[SimProcess]] = contextvars.ContextVar("sim_process")
 #: The code outside all simulated processes: kernels, the network, the script of the simulation.
 WORLD: Final = SimProcess("world")
-_process: Final[contextvars.ContextVar[SimProcess]] = contextvars.ContextVar(
-    "sim_process", default=WORLD
-)
 
 
 def current_process() -> SimProcess:
     """Return the simulated process whose code is running."""
-    return _process.get()
+    return _process.get(WORLD)
 
 
 def context_of(process: SimProcess) -> contextvars.Context:
     """Return a new context. What runs in it, and what that starts, belongs to `process`."""
-    context = contextvars.copy_context()
-    context.run(_process.set, process)
-    return context
+    return process.context.copy()
 
 
 class SimHandle:
     """A callback that will run later. `call_soon` and `call_at` return it."""
 
-    __slots__ = ("_when_s", "args", "callback", "context", "is_cancelled", "process")
+    __slots__ = ("_when_ns", "args", "callback", "context", "is_cancelled", "process", "timers")
 
     def __init__(
         self,
-        when_s: float,
+        when_ns: int,
         callback: Callable[..., object],
         args: tuple[object, ...],
         context: contextvars.Context,
     ) -> None:
-        self._when_s = when_s
+        self._when_ns = when_ns
         self.callback = callback
         self.args = args
         self.context = context
         self.process = context.get(_process, WORLD)
         self.is_cancelled = False
+        self.timers: _Timers | None = None
+        """The timers of the loop, while this is one of them."""
 
     def cancel(self) -> None:
-        self.is_cancelled = True
+        if not self.is_cancelled:
+            self.is_cancelled = True
+            if self.timers is not None:
+                self.timers.cancelled_one()
 
     def cancelled(self) -> bool:
         return self.is_cancelled
 
     def when(self) -> float:
-        return self._when_s
+        return self._when_ns / 1e9
+
+
+class _Timers:
+    """The timers of a loop. The first one is due next.
+
+    A cancelled timer stays until it is due, because a heap finds only its first entry. Most time
+    limits are cancelled long before they are due. So when more than half of the timers are
+    cancelled, all of these are dropped at once. asyncio's own loop does the same. A timer costs
+    O(log n), and dropping costs each cancelled one O(1).
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, SimHandle]] = []
+        self._sequence = 0
+        self._cancelled = 0
+        """How many entries of the heap are cancelled."""
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, when_ns: int, handle: SimHandle) -> None:
+        self._sequence += 1
+        handle.timers = self
+        heapq.heappush(self._heap, (when_ns, self._sequence, handle))
+
+    def first_ns(self) -> int:
+        """Return when the first timer is due, which may be cancelled."""
+        return self._heap[0][0]
+
+    def first(self) -> SimHandle:
+        return self._heap[0][2]
+
+    def take_first(self) -> tuple[int, SimHandle]:
+        when_ns, _, handle = heapq.heappop(self._heap)
+        handle.timers = None
+        if handle.is_cancelled:
+            self._cancelled -= 1
+        return when_ns, handle
+
+    def cancelled_one(self) -> None:
+        """Note that a timer was cancelled. Drop all of these if they are more than half."""
+        self._cancelled += 1
+        if len(self._heap) > FEW_TIMERS and 2 * self._cancelled > len(self._heap):
+            self._heap = [entry for entry in self._heap if not entry[2].is_cancelled]
+            heapq.heapify(self._heap)
+            self._cancelled = 0
+
+    def clear(self) -> None:
+        self._heap.clear()
+        self._cancelled = 0
 
 
 class SimLoop(asyncio.BaseEventLoop):
@@ -105,29 +174,19 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def __init__(self) -> None:
         super().__init__()
-        self._now_ns = 0
+        self.now_ns = 0
+        """The virtual time since the start, in ns. Only the loop sets it."""
         self._ready: deque[SimHandle] = deque()
-        self._timers: list[tuple[int, int, SimHandle]] = []
-        self._sequence = 0
+        self._timers = _Timers()
         self._running = False
         self._closed = False
-        self.gate: Callable[[int], None] | None = None
-        """A function that is called before each callback, and before the clock moves without one.
-        It gets the virtual time in ns to which the clock is about to go. It may wait in real time,
-        so that people can watch. It runs outside all simulated processes.
-        """
         self.errors: list[dict[str, Any]] = []
         """The exceptions that no code caught, in asyncio's form. If there are any, the simulation
         has failed.
         """
 
-    @property
-    def now_ns(self) -> int:
-        """The virtual time since the start, in ns."""
-        return self._now_ns
-
     def time(self) -> float:
-        return self._now_ns / 1e9
+        return self.now_ns / 1e9
 
     def call_soon(
         self,
@@ -136,7 +195,7 @@ class SimLoop(asyncio.BaseEventLoop):
         context: contextvars.Context | None = None,
     ) -> Any:
         handle = SimHandle(
-            self.time(), callback, args, contextvars.copy_context() if context is None else context
+            self.now_ns, callback, args, contextvars.copy_context() if context is None else context
         )
         self._ready.append(handle)
         return handle
@@ -156,7 +215,7 @@ class SimLoop(asyncio.BaseEventLoop):
         *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> Any:
-        return self._at(self._now_ns + max(round(delay * 1e9), 0), callback, args, context)
+        return self.call_at_ns(self.now_ns + max(round(delay * 1e9), 0), callback, args, context)
 
     def call_at(
         self,
@@ -165,23 +224,22 @@ class SimLoop(asyncio.BaseEventLoop):
         *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> Any:
-        return self._at(max(round(when * 1e9), self._now_ns), callback, args, context)
+        return self.call_at_ns(max(round(when * 1e9), self.now_ns), callback, args, context)
 
-    def _at(
+    def call_at_ns(
         self,
         when_ns: int,
         callback: Callable[..., object],
         args: tuple[object, ...],
-        context: contextvars.Context | None,
+        context: contextvars.Context | None = None,
     ) -> SimHandle:
+        """Call `callback` at this virtual time, which is not in the past. The other methods for
+        timers call this one.
+        """
         handle = SimHandle(
-            when_ns / 1e9,
-            callback,
-            args,
-            contextvars.copy_context() if context is None else context,
+            when_ns, callback, args, contextvars.copy_context() if context is None else context
         )
-        self._sequence += 1
-        heapq.heappush(self._timers, (when_ns, self._sequence, handle))
+        self._timers.add(when_ns, handle)
         return handle
 
     def create_future(self) -> asyncio.Future[Any]:
@@ -209,6 +267,18 @@ class SimLoop(asyncio.BaseEventLoop):
         handle: SimHandle = self.call_soon(callback, *args, context=context_of(process))
         return handle
 
+    def call_in(self, process: SimProcess, callback: Callable[..., object], *args: object) -> None:
+        """Call `callback` as part of `process`: now, or after the callbacks that are ready now. A
+        paused process calls it when it is resumed, and a killed process never calls it.
+
+        `run_in` alone would do the same. But if nothing is ready, it would take a step of the loop
+        only to be the next one. A simulated second has a thousand pieces of data that arrive.
+        """
+        if process.paused or self._ready:
+            self.run_in(process, callback, *args)
+        elif process.alive:
+            process.context.copy().run(callback, *args)
+
     def kill(self, process: SimProcess) -> None:
         """Stop all code of this process for ever."""
         process.alive = False
@@ -227,33 +297,43 @@ class SimLoop(asyncio.BaseEventLoop):
         """Run the next callback. Move the clock first if no callback is ready. Return False if no
         callback is left, or none that is due by `until_ns`.
         """
-        if self.gate is not None and (next_ns := self.next_event_ns()) is not None:
-            self.gate(next_ns)
-        while self._ready or self._timers:
-            if self._ready:
-                handle = self._ready.popleft()
-            else:
+        handle = self._take_next(until_ns)
+        if handle is None:
+            return False
+        self._run(handle)
+        return True
+
+    def _take_next(self, until_ns: int | None) -> SimHandle | None:
+        """Take the next callback out of its queue, and move the clock to its time. Return None if
+        no callback is left, or none that is due by `until_ns`.
+        """
+        ready, timers = self._ready, self._timers
+        while True:
+            if ready:
+                handle = ready.popleft()
+            elif timers:
                 # The first timers may belong to a paused process. The next one may be due later.
-                if until_ns is not None and self._timers[0][0] > until_ns:
-                    return False
-                when_ns, _, handle = heapq.heappop(self._timers)
+                if until_ns is not None and timers.first_ns() > until_ns:
+                    return None
+                when_ns, handle = timers.take_first()
                 if handle.is_cancelled:
                     continue
-                self._now_ns = max(self._now_ns, when_ns)
+                if when_ns > self.now_ns:
+                    self.now_ns = when_ns
+            else:
+                return None
             process = handle.process
             if handle.is_cancelled or not process.alive:
                 continue
             if process.paused:
                 process.deferred.append(handle)
                 continue
-            self._run(handle)
-            del handle  # as in `_run`
-            return True
-        return False
+            return handle
 
     def _run(self, handle: SimHandle) -> None:
         before = asyncio._get_running_loop()
-        asyncio._set_running_loop(self)
+        if before is not self:  # `advance` has set it already, once for all callbacks
+            asyncio._set_running_loop(self)
         try:
             handle.context.run(handle.callback, *handle.args)
         except Exception as error:
@@ -264,7 +344,8 @@ class SimLoop(asyncio.BaseEventLoop):
                 }
             )
         finally:
-            asyncio._set_running_loop(before)
+            if before is not self:
+                asyncio._set_running_loop(before)
             # Since Python 3.13 the traceback of an error may refer to this frame, and the arguments
             # of the handle may refer to the error. Without this line only the garbage collector
             # would find this cycle. asyncio's own loop has the same line.
@@ -275,29 +356,82 @@ class SimLoop(asyncio.BaseEventLoop):
         none.
         """
         if self._ready:
-            return self._now_ns
-        while self._timers and (
-            self._timers[0][2].is_cancelled or not self._timers[0][2].process.alive
-        ):
-            heapq.heappop(self._timers)
-        return self._timers[0][0] if self._timers else None
+            return self.now_ns
+        timers = self._timers
+        while timers and ((first := timers.first()).is_cancelled or not first.process.alive):
+            timers.take_first()
+        return timers.first_ns() if timers else None
 
     def advance(self, ms: float) -> None:
         """Let `ms` of virtual time pass, and run all callbacks that are due in this time."""
-        end_ns = self._now_ns + round(ms * 1e6)
+        end_ns = self.now_ns + round(ms * 1e6)
         steps = 0
-        instant_ns = self._now_ns
+        instant_ns = self.now_ns
+        before = asyncio._get_running_loop()
+        asyncio._set_running_loop(self)  # once for all callbacks
+        try:
+            while (handle := self._take_next(end_ns)) is not None:
+                if self.now_ns != instant_ns:
+                    steps, instant_ns = 0, self.now_ns
+                steps += 1
+                if steps > MAX_STEPS_AT_ONE_INSTANT:
+                    raise SimulationStalledError(_spins(steps, self.now_ns))
+                self._run(handle)
+                del handle  # as in `_run`
+        finally:
+            asyncio._set_running_loop(before)
+        self.now_ns = end_ns
+
+    def turns(self, passage: Passage) -> Iterator[int]:
+        """Let virtual time pass. Before each callback, and before the clock moves without one,
+        yield the virtual time in ns to which the clock is about to go.
+
+        The caller may wait there in real time, so that people can watch. It runs outside all
+        simulated processes. Raises SimulationStalledError if the passage cannot end.
+        """
+        if passage.task is None:
+            return self._turns_for(passage.ms)
+        return self._turns_until(passage.task, passage.ms)
+
+    def at_once(self, passage: Passage) -> Iterator[int]:
+        """Let virtual time pass without a turn. Raises SimulationStalledError if it cannot end."""
+        if passage.task is None:
+            self.advance(passage.ms)
+        else:
+            self._run_until(passage.task, passage.ms)
+        return iter(())
+
+    def _turns_for(self, ms: float) -> Iterator[int]:
+        end_ns, steps, instant_ns = self.now_ns + round(ms * 1e6), 0, self.now_ns
         while (next_ns := self.next_event_ns()) is not None and next_ns <= end_ns:
+            yield next_ns
             self.step(end_ns)
-            steps = steps + 1 if self._now_ns == instant_ns else 0
-            instant_ns = self._now_ns
+            steps, instant_ns = steps + 1 if self.now_ns == instant_ns else 0, self.now_ns
             if steps > MAX_STEPS_AT_ONE_INSTANT:
-                raise SimulationStalledError(
-                    f"{steps} callbacks at {self._now_ns} ns: something waits by spinning"
-                )
-        if self.gate is not None:
-            self.gate(end_ns)
-        self._now_ns = end_ns
+                raise SimulationStalledError(_spins(steps, instant_ns))
+        yield end_ns
+        self.now_ns = end_ns
+
+    def _turns_until(self, task: asyncio.Future[Any], limit_ms: float) -> Iterator[int]:
+        end_ns = self.now_ns + round(limit_ms * 1e6)
+        while not task.done():
+            if (next_ns := self.next_event_ns()) is not None:
+                yield next_ns
+            self._step_to(task, end_ns)
+
+    def _run_until(self, task: asyncio.Future[Any], limit_ms: float) -> None:
+        end_ns = self.now_ns + round(limit_ms * 1e6)
+        while not task.done():
+            self._step_to(task, end_ns)
+
+    def _step_to(self, task: asyncio.Future[Any], end_ns: int) -> None:
+        """Run the next callback. Raises SimulationStalledError if the task cannot be done by this
+        time.
+        """
+        if not self.step():
+            raise SimulationStalledError(f"nothing is left to happen, and {task!r} is not done")
+        if self.now_ns > end_ns:
+            raise SimulationStalledError(f"{task!r} is not done after {end_ns / 1e6:g} virtual ms")
 
     def run_until_complete(
         self, future: Generator[Any, None, T] | Awaitable[T], limit_ms: float = 3_600_000
@@ -306,12 +440,7 @@ class SimLoop(asyncio.BaseEventLoop):
         can never be done, or if it is not done after `limit_ms` of virtual time.
         """
         task = asyncio.ensure_future(future, loop=self)  # type: ignore[arg-type]  # typeshed's two overloads do not admit their own union
-        end_ns = self._now_ns + round(limit_ms * 1e6)
-        while not task.done():
-            if not self.step():
-                raise SimulationStalledError(f"nothing is left to happen, and {task!r} is not done")
-            if self._now_ns > end_ns:
-                raise SimulationStalledError(f"{task!r} is not done after {limit_ms} virtual ms")
+        self._run_until(task, limit_ms)
         return task.result()
 
     def run_forever(self) -> None:
@@ -326,7 +455,18 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._closed
 
     def close(self) -> None:
-        """Drop all callbacks that were still to run."""
+        """End all coroutines, and drop all callbacks that were still to run.
+
+        Python would end a coroutine when it drops it, at the latest when Python itself ends. Then
+        it prints the errors of the code in a `finally` that finds no loop.
+        """
+        before = asyncio._get_running_loop()
+        asyncio._set_running_loop(self)
+        try:
+            for task in asyncio.all_tasks(self):
+                _end(task.get_coro())
+        finally:
+            asyncio._set_running_loop(before)
         self._closed = True
         self._ready.clear()
         self._timers.clear()
@@ -347,6 +487,24 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
         self.call_exception_handler(context)
+
+
+def _end(coroutine: Coroutine[Any, Any, Any] | Generator[Any, None, Any] | None) -> None:
+    """End a coroutine that waits. Its errors count no more, and nothing that it awaits now comes.
+
+    A coroutine that awaits something in a `finally` has to be closed once more.
+    """
+    for _ in range(MOST_FINALLY):
+        try:
+            if coroutine is not None:
+                coroutine.close()
+        except (Exception, asyncio.CancelledError):
+            continue
+        return
+
+
+def _spins(steps: int, at_ns: int) -> str:
+    return f"{steps} callbacks at {at_ns} ns: something waits by spinning"
 
 
 class SimTime:

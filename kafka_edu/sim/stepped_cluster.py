@@ -342,7 +342,7 @@ class SteppedCluster:
         ]
 
     def tell(self, broker_id: int, *, controller_epoch: int = 1) -> LeaderAndIsrResponse:
-        """Send a LeaderAndIsr request with the present state to one broker. Return its response."""
+        """Send a LeaderAndIsr request with the current state to one broker. Return its response."""
         state = self.state
         request = LeaderAndIsrRequest(
             controller_id=0,

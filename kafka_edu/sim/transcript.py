@@ -14,7 +14,7 @@ the file. `python -m kafka_edu.sim.transcript FILE --rewrite` writes the real ef
 so that a reviewer can read the difference. Lines that begin with `#` are not changed.
 
 Commands: cluster brokers= topic= partitions= rf= seed= KEY=VALUE… | produce acks= value= [timeout=]
-consume | show | advance 15s | kill N | pause N | resume N | start N | stop N | cut A B | mend A B.
+consume | show | advance 15s | kill N | pause N | resume N | start N | stop N | cut A B | fix A B.
 """
 
 import argparse
@@ -36,6 +36,7 @@ from kafka_edu.trace.events.controller import (
     LeaderElected,
     ReplicaRemovedFromIsr,
 )
+from kafka_edu.trace.events.learner import LearnerFailed, LearnerPrinted, LearnerRetired
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 from kafka_edu.trace.events.purgatory import WaitingOperationSnapshot
 from kafka_edu.trace.events.replication import (
@@ -119,6 +120,19 @@ def narrate(envelope: Envelope) -> str | None:
             )
         case ControllerElected():
             return f"controller is broker {envelope.broker}, epoch {event.epoch}"
+        case LearnerPrinted():
+            return f"broker {envelope.broker}, {event.exercise} prints: {event.text}"
+        case LearnerFailed():
+            where = f"{event.file}:{event.line}" if event.line else event.file
+            return (
+                f"broker {envelope.broker}, {event.exercise} failed: {event.message} ({where}); our"
+                " code did this step"
+            )
+        case LearnerRetired():
+            return (
+                f"broker {envelope.broker}, {event.exercise} failed {event.failures} times: from"
+                " now on our code serves"
+            )
     return None
 
 
@@ -142,7 +156,7 @@ class Scenario:
             "resume": lambda words, _: self._sim.resume(int(words[0])),
             "start": lambda words, _: self._sim.start(int(words[0])),
             "stop": lambda words, _: self._sim.stop(int(words[0])),
-            "cut": lambda words, _: self._sim.cut(int(words[0]), int(words[1])),
+            "cut": self._do_cut,
             "mend": lambda words, _: self._sim.mend(int(words[0]), int(words[1])),
         }
 
@@ -202,6 +216,9 @@ class Scenario:
         if self._client is None:
             raise ValueError("the first command must be: cluster")
         return self._client
+
+    def _do_cut(self, words: list[str], _: Mapping[str, str]) -> None:
+        self._sim.cut(int(words[0]), int(words[1]))
 
     def _do_produce(self, _: list[str], options: Mapping[str, str]) -> None:
         acks = {"all": -1, "-1": -1, "1": 1}[options.get("acks", "all")]

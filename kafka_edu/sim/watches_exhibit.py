@@ -5,7 +5,7 @@ It simulates two clusters in virtual time, each with a ZooKeeper in memory. In `
 brokers watch ZooKeeper (`herd_broker`). In `ControllerWorld` the brokers have the project's
 KafkaController, which informs them by UpdateMetadata. The watches are really set, and the simulated
 ZooKeeper counts them when they fire. No number comes from a formula. In both worlds a message takes
-half a millisecond, and a broker has at most ten requests on their way at once.
+half a millisecond, and a broker has at most ten requests in flight.
 
 Both clusters leave out logs, records, and the watch that each broker has on configurations.
 """

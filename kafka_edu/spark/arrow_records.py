@@ -121,7 +121,7 @@ def next_offset(records: memoryview, position: int) -> int:
 
 
 def entries(records: memoryview) -> Iterator[tuple[int, int]]:
-    """Yield the begin and end of each complete batch or old message. The last one is left out if it
+    """Yield the start and end of each complete batch or old message. The last one is left out if it
     was cut off.
     """
     at, size = 0, len(records)
@@ -347,7 +347,7 @@ def _old_message(raw: memoryview, at: int, end: int, check_crcs: bool) -> _OldMe
 
 
 def _legacy_columns(messages: list[memoryview], check_crcs: bool) -> _Columns:
-    """Decode messages of formats v0 and v1, also those inside compressed sets.
+    """Decode messages of formats v0 and v1, including those inside compressed sets.
 
     A set is a message whose value contains other messages. In v0 the inner messages have their own
     offsets. In v1 the inner offsets count from 0, and the set has the offset of its last message.

@@ -3,7 +3,7 @@ package.
 
 With a local master, the workers import the same package as the driver. The executors of a real
 cluster have Python, numpy and pyarrow, but not our package. So the driver sends them the modules
-that a task imports: `data_source`, and every module of ours that it imports, directly or through
+that a task imports: `data_source`, and every of our modules that it imports, directly or through
 other modules.
 
 The imports are found by parsing the source text, so no module is imported for this. Imports inside
@@ -36,7 +36,7 @@ _READABLE: Final = 0o644 << 16
 
 
 def code_modules(roots: Sequence[str] = ROOTS, folder: Path = _FOLDER) -> dict[str, Path]:
-    """Return the name and file of each module of ours that `roots` import, directly or indirectly.
+    """Return the name and file of each of our modules that `roots` import, directly or indirectly.
     Their packages are included.
 
     `folder` is the folder of the package kafka_edu. Raises ModuleNotFoundError if a root is

@@ -67,7 +67,7 @@ def check_remote(
     """
     if (found := _REMOTE.fullmatch(remote)) is None:
         raise ConnectError(
-            f"{remote!r} is no address of a Spark Connect server. An example is"
+            f"{remote!r} is not an address of a Spark Connect server. An example is"
             f" sc://127.0.0.1:{DEFAULT_PORT}."
         )
     if packages := missing():

@@ -1,4 +1,4 @@
-"""Compute CRC-32C, the checksum of a v2 record batch, also on an executor that has only numpy.
+"""Compute CRC-32C, the checksum of a v2 record batch, even on an executor that has only numpy.
 
 If the package google_crc32c is installed, as it usually is on the driver, `crc32c` uses that
 package. If not, `crc32c` uses `crc32c_by_numpy`.

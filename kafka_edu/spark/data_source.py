@@ -299,6 +299,7 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         new = [tp for tp in latest.offsets if tp not in begun.offsets]
         lows = {**begun.offsets, **(self._planner.client.earliest(new) if new else {})}
         options, now = self._options, self._now_ms()
+        is_first = start == self._initial and options.starting is not Bound.EARLIEST
         everything = isinstance(limit, ReadAllAvailable)
         wait = not everything and self._available_now is None
         waited = float("inf") if self._last_batch_ms is None else now - self._last_batch_ms
@@ -313,6 +314,8 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if end is None:
             return start
         self._last_batch_ms = now
+        if is_first:  # Spark runs the first micro-batch even if it is empty
+            return StreamOffset(end, latest.topic_ids, begun.offsets).to_json()
         if end == begun.offsets and latest.topic_ids == begun.topic_ids:
             return start
         return StreamOffset(end, latest.topic_ids).to_json()
@@ -329,6 +332,10 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: StreamJson, end: StreamJson) -> Sequence[InputPartition]:
         begun, ended = self._begun(start), StreamOffset.from_json(end)
+        if start == self._initial and ended.began:
+            # Perhaps an earlier run has planned this first micro-batch. Since then, the offsets at
+            # which a new query begins may have moved.
+            begun = StreamOffset(dict(ended.began), ended.topic_ids)
         client = self._planner.client
         layout = client.layout(self._options.topics)
         there = [tp for tp in layout.partitions if tp in ended.offsets]

@@ -30,6 +30,10 @@ from kafka_edu.spark.driver_service import JVM_OPTIONS, LOG, STATE
 from kafka_edu.spark.start_limit import StartLimit
 
 FOLDER: Final = "spark-driver"
+PLACE: Final = "KAFKA_EDU_SPARK_DRIVER"
+"""The environment variable with a different folder for the service. Two runs at once can then have
+a warm JVM each.
+"""
 MODULE: Final = "kafka_edu.spark.driver_service"
 LENDING: Final = Allowance(processor_s=200.0, idle_s=60.0, clock_s=200.0)
 """The limits of the service when it starts a JVM for a user."""
@@ -122,7 +126,9 @@ class Drivers:
     """Finds, starts and ends the service of one folder."""
 
     def __init__(self, folder: Path | None = None, idle_s: float | None = None) -> None:
-        self.folder = folder if folder is not None else state_folder() / FOLDER
+        if folder is None:
+            folder = Path(os.environ.get(PLACE) or state_folder() / FOLDER)
+        self.folder = folder
         self.problem = ""
         """Why the value of the variable IDLE is wrong, so that no JVM can be kept. Empty if it is
         right.
@@ -202,11 +208,12 @@ class Drivers:
 
     def _service(self) -> tuple[ServiceState, socket.socket]:
         """Request the JVM from the service, and return the service's state and the connection. If
-        the service is dead or has another version, start a new one. Raises NoDriver and OSError.
+        the service is dead or has a different version, start a new one. Raises NoDriver and
+        OSError.
         """
         state = self.running()
         if state is not None and state.fingerprint != fingerprint():
-            self.end()  # its present user keeps it until the user leaves
+            self.end()  # its current user keeps it until the user leaves
             state = None
         if state is not None:
             with suppress(OSError):

@@ -37,7 +37,8 @@ def idle_of(text: str) -> float:
         idle_s = math.nan
     if not math.isfinite(idle_s):
         raise ValueError(
-            f"{IDLE} is {text!r}, which is no number of seconds: set it to one, such as 600, or to"
+            f"{IDLE} is {text!r}, which is not a number of seconds: set it to one, such as 600, or"
+            " to"
             " 0"
         )
     return idle_s
@@ -96,7 +97,7 @@ Effect = Start | Clean | Kill | Lend | Refuse | End
 
 
 class DriverKeeper:
-    """Owns the state of the JVM, with its present user and the user who waits for it."""
+    """Owns the state of the JVM, with its current user and the user who waits for it."""
 
     def __init__(self, now_s: float, idle_s: float = IDLE_S) -> None:
         self.state = State.NONE

@@ -9,7 +9,7 @@ the service's port on the loopback interface, and sends one line of JSON:
 
 The answer to "lend" also has the path of the service's log, and the log's size at that moment. The
 notices of the JVM's workers are written to this log. Each answer is a line of JSON. The user has
-the JVM until the connection closes, also if the user's process is killed. The port, the token and
+the JVM until the connection closes, even if the user's process is killed. The port, the token and
 the user's process id are in FOLDER/state.json, which only its owner can read.
 
 The service and its JVM end after IDLE_S without a user. If the service is killed, its JVM ends too,
@@ -138,7 +138,7 @@ class DriverService:
                     await _say(writer, {"in_use": self._keeper.in_use})
                     self._perform(self._keeper.end())
         except (ConnectionError, ValueError, LookupError, TypeError) as error:
-            _log.warning("a user asked in a wrong way, or has left: %r", error)
+            _log.warning("the request of a user is malformed, or the user has left: %r", error)
         finally:
             writer.close()
 

@@ -102,7 +102,7 @@ def event_rows(
                     rows = []
     except (TraceFormatError, gzip.BadGzipFile, zlib.error) as error:
         raise DamagedRecordingError(
-            f"{path} is no recording that can be read: {error}: give a file that a recording"
+            f"{path} is not a readable recording: {error}: give a file that a recording"
             f" command wrote; {PAGE} names them"
         ) from None
     if rows:

@@ -285,7 +285,7 @@ class FetchClient:
                 if after == position:
                     limit = answer.last_stable_offset if self._isolation else answer.high_watermark
                     if len(view) and limit >= wanted.end:
-                        raise ClusterError(f"{tp} sends no whole batch at offset {position}")
+                        raise ClusterError(f"{tp} sends no complete batch at offset {position}")
                     empty += 1
                     if limit >= wanted.end and empty >= EMPTY_ANSWERS:
                         return  # compaction has removed all records that are left

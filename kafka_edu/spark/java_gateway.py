@@ -221,7 +221,7 @@ def start_java_process(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
             stderr=subprocess.STDOUT,
             env={
                 **{name: text for name, text in os.environ.items() if name != "SPARK_HOME"},
-                # The user's own SPARK_HOME may belong to another version of Spark.
+                # The user's own SPARK_HOME may belong to a different version of Spark.
                 **({"SPARK_HOME": str(spark_home)} if with_home else {}),
                 "_PYSPARK_DRIVER_CONN_INFO_PATH": str(where),
                 "SPARK_CONNECT_MODE": "0",
@@ -233,7 +233,7 @@ def start_java_process(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
         output = _Output(process.stdout)
         limit = StartLimit([process.pid])
         try:
-            while not where.exists():  # the JVM writes it under another name first
+            while not where.exists():  # the JVM writes it under a different name first
                 if limit.is_over():
                     raise SparkStartError(
                         f"Spark's JVM ({java.program}) has used up its time and did not start: it"
@@ -245,7 +245,7 @@ def start_java_process(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
                         f"Spark's JVM ({java.program}) did not start: {last_words(output.so_far())}"
                     )
                 time.sleep(0.02)
-        except BaseException:  # also after Ctrl-C: the JVM must not outlive this process
+        except BaseException:  # even after Ctrl-C: the JVM must not outlive this process
             process.kill()
             process.wait()
             os.close(ours)

@@ -84,8 +84,8 @@ _DIFFERENCES: Final = """## Differences from Spark's own connector
 | An unknown or misspelt option | is ignored | is refused, with the nearest right name |
 | `kafka.receive.buffer.bytes` | 65536 | -1: the system's own size, which grows with what arrives |
 | An end offset above the end of the log | waits until kafkaConsumer.pollTimeoutMs is over, then fails; with `failOnDataLoss=false` the batch then ends where the log ends | is refused at once; with `failOnDataLoss=false` the batch ends where the log ends |
-| A start offset above the end of the log | a batch fails, also with `failOnDataLoss=false` | is refused; with `failOnDataLoss=false` the batch begins where the log ends |
-| A topic that was deleted | fails, also with `failOnDataLoss=false` | is an error; with `failOnDataLoss=false` the stream reads its other topics |
+| A start offset above the end of the log | a batch fails, even with `failOnDataLoss=false` | is refused; with `failOnDataLoss=false` the batch begins where the log ends |
+| A topic that was deleted | fails, even with `failOnDataLoss=false` | is an error; with `failOnDataLoss=false` the stream reads its other topics |
 | A topic that was deleted and created again | is read on from the old offset without an error, if the new one is longer. A shorter one is an error; with `failOnDataLoss=false` its records are not read | is found by its topic id: an error, or a new start at the first record with `failOnDataLoss=false` |
 | A checkpoint with other topics | a data loss | an error that names the topic; with `failOnDataLoss=false` both read on with the topics that the query names |
 | `subscribePattern` | a regular expression of Java | one of Python |
@@ -93,7 +93,7 @@ _DIFFERENCES: Final = """## Differences from Spark's own connector
 | No broker answers | waits as long as `kafka.default.api.timeout.ms`, a minute | the driver gives up after `fetchOffset.numRetries` rounds; a task waits as long as `kafka.default.api.timeout.ms` |
 | `kafka.security.protocol` | all | PLAINTEXT only |
 | Consumer group | one for each query, without commits | none |
-| The offsets in the checkpoint | topic → partition → offset | the same, and the topic ids under the key `topic ids` |
+| The offsets in the checkpoint | topic → partition → offset | the same, and the topic ids under the key `topic ids`. Those of the first micro-batch also have the offsets where it began, under the key `began at`, unless it began at `earliest` |
 | Continuous processing (`Trigger.Continuous`) | yes | no |
 
 A checkpoint belongs to the source that wrote it. Do not change the format of a query that has one:
@@ -149,7 +149,7 @@ page.
 
 But both connectors report `endOffset` and `latestOffset`, and the difference is the lag.
 `with_metrics` returns the progress with the same metrics as those of Spark's own connector, and
-`stream_lag` returns the lag as numbers, also by partition:
+`stream_lag` returns the lag as numbers, in all and by partition:
 
 ```python
 from kafka_edu.spark.stream_lag import stream_lag, with_metrics
@@ -163,13 +163,13 @@ of the query's start.
 
 ## Errors
 
-With `failOnDataLoss=false`, a line on standard error says what is gone, also if it went after the
-micro-batch was planned. On a cluster the line of a task is in the log of its executor.
+With `failOnDataLoss=false`, a line on standard error says what is gone, even if it was deleted
+after the micro-batch was planned. On a cluster the line of a task is in the log of its executor.
 
 An error that you can do something about is one line that begins with the class of the error, at the
 end of the text of Spark's exception. `kafka_edu.spark.source_errors.user_error(exception)` returns
-just that line. It has a line also for the same errors of Spark's own connector, a full disk, for
-a checkpoint of another query, and for a JVM that has ended. The commands print only that line.
+just that line. It has such a line for the same errors of Spark's own connector, a full disk, a
+checkpoint of another query, and a JVM that has ended. The commands print only that line.
 """  # noqa: E501
 
 

@@ -33,7 +33,7 @@ class Answers(NamedTuple):
     bytes_sent: int
     too_late_by_window: dict[int, int]
     windows: dict[int, Window]
-    """The windows that the query for windows has written, by their begin."""
+    """The windows that the query for windows has written, sorted by their start."""
     windows_of_all: dict[int, Window]
     """The windows of all good lines in Parquet, including the lines that are too late."""
     windows_written: int
@@ -122,8 +122,8 @@ def rows_of(spark: "SparkSession", folder: str) -> tuple[int, int]:
 
 
 def _windows(rows: Sequence[Any]) -> dict[int, Window]:
-    """Return the windows by their begin. The rows have the columns of `pipeline.windows`, with the
-    begin in seconds.
+    """Return the windows, sorted by their start. The rows have the columns of `pipeline.windows`,
+    with the begin in seconds.
     """
     return {row["begin"]: Window(row["lines"], row["errors"], row["p99_us"]) for row in rows}
 

@@ -78,7 +78,8 @@ def _goes_on(settings: "PipelineSettings", checkpoint: Path) -> bool:
         before: dict[str, Any] = json.loads((checkpoint / SETTINGS_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         raise CheckpointError(
-            f"{checkpoint} is not empty, and is no checkpoint of a pipeline. Give another folder as"
+            f"{checkpoint} is not empty, and is not a checkpoint of a pipeline. Give another"
+            " folder as"
             " --checkpoint"
         ) from None
     now: dict[str, Any] = json.loads(settings.to_json())

@@ -101,8 +101,8 @@ class LogFeeder:
         return thread
 
     def is_there(self) -> bool:
-        """Return True if the topic already contains exactly this log and its clock line. Then also
-        compute the correct counts. Return False if the topic is empty.
+        """Return True if the topic already contains exactly this log and its clock line. In this
+        case, also compute the correct counts. Return False if the topic is empty.
 
         Raises TopicNotFilled if the topic contains anything else.
         """

@@ -121,7 +121,7 @@ class PipelineView:
         self.all_batches: list[Batch] = []
         self.by_kind: dict[str, int] = {}
         self.newest: deque[WindowRow] = deque(maxlen=_MOST_WINDOWS)
-        """The newest complete windows, sorted by their begin."""
+        """The newest complete windows, sorted by their start."""
         self.windows_seen = 0
         self.newest_line_s: int | None = None
         self.clock_s: int | None = None
@@ -132,7 +132,7 @@ class PipelineView:
         self._fed: deque[tuple[float, int]] = deque(maxlen=20)
 
     def fed(self, sent: int, ends: Mapping[int, int], now_s: float) -> None:
-        """Store how many lines have been sent, the end offsets of the partitions, and the present
+        """Store how many lines have been sent, the end offsets of the partitions, and the current
         time of a steady clock.
         """
         self.sent = sent

@@ -41,7 +41,7 @@ def receive_head(connection: socket.socket) -> tuple[int, list[int]]:
     """
     head, streams, _, _ = socket.recv_fds(connection, _HEAD.size, 3)
     if len(head) < _HEAD.size:
-        raise EOFError("the program that asked for a process has ended")
+        raise EOFError("the program that requested a process has ended")
     return _HEAD.unpack(head)[0], streams
 
 

@@ -9,9 +9,9 @@ need longer, and its query fails. So `start_queries` works in two steps:
 2. It starts a query again if its process was too slow. It does this one query at a time, because
    four processes at once may be just what made the machine too slow.
 
-There is no fixed number of attempts. `start_queries` goes on as long as it sees progress. It gives
-up in two cases, counted from the moment when the last query began to run. Either this program and
-its child processes have used much processor time. Or they have done nothing for a long time
+There is no fixed number of attempts. `start_queries` continues as long as it sees progress. It
+gives up in two cases, counted from the moment when the last query began to run. Either this program
+and its child processes have used much processor time. Or they have done nothing for a long time
 although they could have run (`start_limit`).
 
 All commands start their queries here.

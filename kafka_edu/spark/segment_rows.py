@@ -109,7 +109,7 @@ class _Damage:
 
 def _pieces(stream: BinaryIO, damage: _Damage) -> Iterator[tuple[int, memoryview]]:
     """Yield pieces of a file that contain only whole batches, each with its position, up to the
-    file's present end.
+    file's current end.
     """
     size = os.fstat(stream.fileno()).st_size
     position, left = 0, b""
@@ -140,7 +140,7 @@ def _pieces(stream: BinaryIO, damage: _Damage) -> Iterator[tuple[int, memoryview
             f"the batch at position {position} is cut: it has {needed} bytes or more, and"
             f" {size - position} are there",
             advice="the file was cut, or a broker writes it now; give failOnDamage=false to read"
-            " what stands before it",
+            " the entries before it",
         )
 
 
@@ -281,7 +281,7 @@ def index_rows(file: SegmentFile, *, fail_on_damage: bool) -> Iterator[pa.Record
     layout = np.dtype([("key", ">i4" if by_offset else ">i8"), ("value", ">i4")])
     if len(data) % layout.itemsize:
         damage.found(
-            f"{len(data)} bytes are no multiple of {layout.itemsize}, the size of an entry"
+            f"{len(data)} bytes are not a multiple of {layout.itemsize}, the size of an entry"
         )
     table = np.frombuffer(data, layout, len(data) // layout.itemsize)
     keys, values = table["key"].astype(np.int64), table["value"].astype(np.int64)

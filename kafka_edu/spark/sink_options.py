@@ -137,7 +137,7 @@ PRODUCER_OPTIONS: Final = (
         "kafka.transaction.timeout.ms",
         whole_number(1, MAX_INT),
         "60000",
-        "The coordinator aborts a transaction that is open for so long.",
+        "The coordinator aborts a transaction that is open for longer than this.",
     ),
     Option(
         "kafka.delivery.timeout.ms",
@@ -149,7 +149,7 @@ PRODUCER_OPTIONS: Final = (
         "kafka.request.timeout.ms",
         whole_number(1, MAX_INT),
         "30000",
-        "A broker that has not answered by then is asked again.",
+        "After this time without an answer, the request is sent again.",
     ),
     Option(
         "kafka.max.block.ms",

@@ -3,7 +3,7 @@
 When Spark repeats a micro-batch, each slot must get the same rows again. So the slot must follow
 from the data: from a hash of columns (`by_slot`), or from the partition that the source has read
 (`by_source`). The number of a Spark task cannot be used, because after a restart the tasks get
-their partitions in another order.
+their partitions in a different order.
 """
 
 from typing import TYPE_CHECKING, Final

@@ -47,8 +47,8 @@ class SinkDataError(SourceError, ValueError):
 _OURS: Final = re.compile(rf"^{re.escape(__name__)}\.\w+: (.+)$", re.MULTILINE)
 
 _LOST: Final = (
-    "Records that this query wants are gone: {found}. Set failOnDataLoss to false to read what is"
-    " there, or begin a new query with a new checkpoint"
+    "Records that this query needs are gone: {found}. Set failOnDataLoss to false to"
+    " read the remaining records, or begin a new query with a new checkpoint"
 )
 _ANOTHER_QUERY: Final = (
     "The checkpoint was written by another query, or by an earlier version of this one. Give each"
@@ -60,8 +60,8 @@ _THEIRS: Final = tuple(
     (re.compile(pattern), line)
     for pattern, line in {
         r"No space left on device|Disk quota exceeded": (
-            "The disk of the checkpoint, or of Spark's temporary files, is full. Make room, then"
-            " start the query again: it goes on where its last whole batch ended"
+            "The disk of the checkpoint, or of Spark's temporary files, is full. Free some space,"
+            " then start the query again: it continues where its last complete batch ended"
         ),
         r"No resolvable bootstrap urls": (
             "No host of kafka.bootstrap.servers has an address. Correct the names"
@@ -130,7 +130,7 @@ _THEIRS: Final = tuple(
 )
 _JVM_GONE: Final = (
     "Spark's JVM has ended: it was killed, or it had too little memory. Start the command again: a"
-    " query with a checkpoint goes on where its last whole batch ended"
+    " query with a checkpoint continues where its last complete batch ended"
 )
 
 

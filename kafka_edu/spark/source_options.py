@@ -259,33 +259,35 @@ OPTIONS: Final = (
         "failOnDataLoss",
         flag,
         "true",
-        "Stop when wanted records are gone. With false, read what is there and say so.",
+        "Stop when records that the query needs do not exist any more. With false, read the"
+        " remaining records and write a warning.",
     ),
     Option("includeHeaders", flag, "false", "Add the column `headers`."),
     Option(
         "minPartitions",
         whole_number(1, MAX_INT),
         "",
-        "Split large partitions until there are about so many Spark tasks.",
+        "Split large partitions until there are about this many Spark tasks.",
     ),
     Option(
         "maxRecordsPerPartition",
         whole_number(1),
         "",
-        "Split each partition into Spark tasks of at most so many offsets.",
+        "Split each partition into Spark tasks of at most this many offsets.",
     ),
     Option(
         "maxOffsetsPerTrigger",
         whole_number(1),
         "",
-        "Read at most so many offsets in a micro-batch, in proportion to what waits.",
+        "Read at most this many offsets in a micro-batch, shared among partitions by their waiting"
+        " offsets.",
         Mode.STREAMING,
     ),
     Option(
         "minOffsetsPerTrigger",
         whole_number(1),
         "",
-        "Wait until so many offsets are there, or maxTriggerDelay is over.",
+        "Wait until this many offsets are there, or until maxTriggerDelay is over.",
         Mode.STREAMING,
     ),
     Option(
@@ -299,7 +301,7 @@ OPTIONS: Final = (
         "kafkaConsumer.pollTimeoutMs",
         whole_number(1, MAX_INT),
         "120000",
-        "A task fails when it got no record for so long.",
+        "A task fails when it gets no record for this time.",
     ),
     Option(
         "fetchOffset.numRetries",
@@ -352,14 +354,14 @@ CONSUMER_OPTIONS: Final = (
         "kafka.fetch.min.bytes",
         whole_number(0, MAX_INT),
         "1",
-        "The broker waits for so many bytes.",
+        "The broker waits until it has this many bytes.",
     ),
     Option("kafka.fetch.max.wait.ms", whole_number(0, MAX_INT), "500", "The longest such wait."),
     Option(
         "kafka.request.timeout.ms",
         whole_number(1, MAX_INT),
         "30000",
-        "A broker that has not answered by then is asked again.",
+        "After this time without an answer, the request is sent again.",
     ),
     Option(
         "kafka.default.api.timeout.ms",
@@ -456,7 +458,7 @@ class _Given:
         """Return where to begin (`side` is `starting`) or where to end (`ending`). Return None if
         no such option is set.
 
-        All options that are set are checked, also those that another option overrides.
+        All options that are set are checked, including those that another option overrides.
         """
         everywhere = self.if_given(f"{side}Timestamp")
         times = self.if_given(f"{side}OffsetsByTimestamp")

@@ -15,6 +15,7 @@ no clock and never sleeps.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
@@ -36,6 +37,9 @@ OWN_CHECKPOINT: Final = "Give each query a checkpointLocation of its own"
 #: The key under which the topic ids are stored in an offset, next to the topics. A topic's name
 #: cannot contain a space, so no topic has this name.
 TOPIC_IDS: Final = "topic ids"
+#: The key under which the end of the first micro-batch stores where that micro-batch began.
+BEGAN: Final = "began at"
+NOWHERE: Final[PartitionOffsets] = MappingProxyType({})
 
 
 class OffsetRange(NamedTuple):
@@ -67,32 +71,42 @@ class StreamOffset(NamedTuple):
 
     offsets: dict[TopicPartition, int]
     topic_ids: dict[str, str]
+    began: PartitionOffsets = NOWHERE
+    """The offsets at which the micro-batch that ends here began. Only the end of a query's first
+    micro-batch has them, because Spark does not store the offsets at which a query begins.
+    """
 
     def to_json(self) -> dict[str, dict[str, int | str]]:
         """Return the offset in the JSON form of the official connector, topic → partition → offset.
-        The topic ids are added.
+        The topic ids and the offsets `began` are added.
         """
         found: dict[str, dict[str, int | str]] = {}
         for tp in sorted(self.offsets):
             found.setdefault(tp.topic, {})[str(tp.partition)] = self.offsets[tp]
         if self.topic_ids:
             found[TOPIC_IDS] = dict(sorted(self.topic_ids.items()))
+        if self.began:
+            found[BEGAN] = {f"{tp}": self.began[tp] for tp in sorted(self.began)}
         return found
 
     @classmethod
     def from_json(cls, found: Mapping[str, Mapping[str, int | str]]) -> "StreamOffset":
-        """Make an offset from the JSON form of the official connector, with or without topic ids.
-        Raises CheckpointError if it is an offset of another kind of source.
+        """Make an offset from the JSON form of the official connector, with or without additions.
+        Raises CheckpointError if it is an offset of a different kind of source.
         """
         try:
             return cls(
                 {
                     TopicPartition(topic, int(partition)): int(offset)
                     for topic, partitions in found.items()
-                    if topic != TOPIC_IDS
+                    if topic not in (TOPIC_IDS, BEGAN)
                     for partition, offset in partitions.items()
                 },
                 {topic: str(uuid) for topic, uuid in found.get(TOPIC_IDS, {}).items()},
+                {
+                    TopicPartition.parse(name): int(offset)
+                    for name, offset in found.get(BEGAN, {}).items()
+                },
             )
         except (AttributeError, TypeError, ValueError):
             raise CheckpointError(
@@ -272,10 +286,10 @@ def stream_ranges(
 
     - A partition that is not in `start` is new. It is read from its first record, which is expected
       to have offset 0.
-    - If a topic has another id, or its end is before its start, it was deleted and created again.
-      The records of the old topic are lost. The new topic is read from its first record. If the end
-      still belongs to the old topic, nothing is read now, and the next micro-batch begins with the
-      new topic.
+    - If a topic has a different id, or its end is before its start, it was deleted and created
+      again. The records of the old topic are lost. The new topic is read from its first record. If
+      the end still belongs to the old topic, nothing is read now, and the next micro-batch begins
+      with the new topic.
     - If the start is before the first record, retention or DeleteRecords has deleted the records in
       between.
     """
@@ -323,8 +337,8 @@ def judge(losses: Losses, fail_on_data_loss: bool) -> list[OffsetRange]:
 def data_loss(what: str) -> str:
     """Return the error line for a loss, with advice for the user."""
     return (
-        f"{what}. Records that this query wants are gone. Set failOnDataLoss to false to read what"
-        " is there, or begin a new query with a new checkpoint"
+        f"{what}. Records that this query needs are gone. Set failOnDataLoss to false"
+        " to read the remaining records, or begin a new query with a new checkpoint"
     )
 
 

@@ -59,7 +59,7 @@ def check_master(master: str, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         )
     if (found := _STANDALONE.fullmatch(master)) is None:
         raise MasterError(
-            f"{master!r} is no Spark master. Examples are local[2], local[*] and"
+            f"{master!r} is not a Spark master. Examples are local[2], local[*] and"
             " spark://127.0.0.1:7077."
         )
     reasons = []

@@ -39,7 +39,7 @@ class JavaDefaults:
     """The settings of a whole JVM: its system properties, its time zone and its language."""
 
     def __init__(self, jvm: Any) -> None:
-        """Remember the present settings. `jvm` is py4j's view of the JVM, which has no types."""
+        """Remember the current settings. `jvm` is py4j's view of the JVM, which has no types."""
         self._java = jvm.java
         self._properties = self._java.lang.System.getProperties().clone()
         self._time_zone = self._java.util.TimeZone.getDefault()

@@ -102,7 +102,7 @@ def _link_acts(
             f"slow-{suffix}",
             f"slow the link {ends} by {{delay_ms}} ms",
             (*parameters, Parameter.DELAY_MS),
-            "Everything between the two takes that much longer in each direction.",
+            "All bytes between the two ends arrive this much later, in each direction.",
         ),
         Act(f"cut-{suffix}", f"cut the link {ends}", parameters, cut, dangerous=True),
         Act(f"reset-{suffix}", f"reset the connections {ends}", parameters, reset),
@@ -135,9 +135,10 @@ PROCESS_ACTS: Final = (
         "pause",
         "pause broker {broker} (SIGSTOP)",
         _BROKER,
-        "The process holds its sockets and answers nothing; its session expires after a while.",
+        "The process keeps its sockets open but answers nothing; its session expires after a"
+        " while.",
     ),
-    Act("resume", "resume broker {broker}", _BROKER, "A paused process goes on (SIGCONT)."),
+    Act("resume", "resume broker {broker}", _BROKER, "A paused process runs again (SIGCONT)."),
     Act(
         "restart",
         "restart broker {broker}",
@@ -148,10 +149,15 @@ PROCESS_ACTS: Final = (
         "stall",
         "stall broker {broker} for {stall_ms} ms every {every_ms} ms",
         (Parameter.BROKER, Parameter.STALL_MS, Parameter.EVERY_MS),
-        "It stands still again and again, as under a busy hypervisor. Longer than its"
-        " session's time-out, and the session ends each time.",
+        "The process stops again and again, as on a busy hypervisor. If a stop is longer than the"
+        " session's time-out, the session ends each time.",
     ),
-    Act("steady", "end the stalls of broker {broker}", _BROKER, "The process runs on steadily."),
+    Act(
+        "steady",
+        "end the stalls of broker {broker}",
+        _BROKER,
+        "The process runs without stops again.",
+    ),
 )
 
 #: Acts on the cluster.
@@ -160,23 +166,24 @@ CLUSTER_ACTS: Final = (
         "expire-session",
         "expire the ZooKeeper session of broker {broker}",
         _BROKER,
-        "ZooKeeper, ours or Apache's, ends the session: the broker's ephemeral znodes go, though it"
-        " runs on. The broker soon gets a new session.",
+        "ZooKeeper, ours or Apache's, ends the session: the broker's ephemeral znodes are deleted,"
+        " although its process runs. The broker soon gets a new session.",
         dangerous=True,
     ),
     Act(
         "delete-controller",
         "delete the znode /controller",
         (),
-        "All brokers see it go and race to create it; the fastest is the next controller.",
+        "All brokers see the deletion and try to create the znode; the first one becomes the"
+        " controller.",
         dangerous=True,
     ),
     Act(
         "write-controller",
         "write broker {broker} into /controller",
         _BROKER,
-        "The controller reads another id and resigns. It deletes the znode, because its own session"
-        " created it, and all brokers race to create it again.",
+        "The controller reads another id and resigns. It deletes the znode, because its own"
+        " session created the znode. Then all brokers try to create it.",
         dangerous=True,
     ),
     Act(
@@ -189,15 +196,17 @@ CLUSTER_ACTS: Final = (
         "elect-unclean",
         "elect any leader for {partition}",
         (Parameter.PARTITION,),
-        "A replica out of sync may lead a partition without a leader: committed records may go.",
+        "A replica that is out of sync may become the leader of a partition that has none:"
+        " committed records may be lost.",
         dangerous=True,
     ),
     Act(
         "create-topic",
         "create topic {topic} with partitions {partitions}",
         (Parameter.TOPIC, Parameter.PARTITIONS),
-        "The controller writes the assignment, makes replicas and elects leaders. For a number of"
-        " partitions it chooses up to three brokers for each; 1:2,2:0 names them.",
+        "The controller writes the assignment, makes replicas and elects leaders. If PARTITIONS is"
+        " a number, the controller chooses up to three brokers for each partition; 1:2,2:0 names"
+        " the brokers instead.",
     ),
     Act(
         "add-partitions",
@@ -210,7 +219,8 @@ CLUSTER_ACTS: Final = (
         "delete-topic",
         "delete topic {topic}",
         (Parameter.TOPIC,),
-        "All its records are gone. With a replica's broker down, the deletion waits for it.",
+        "All its records are lost. If the broker of a replica is down, the deletion waits until"
+        " that broker is up.",
         dangerous=True,
     ),
     Act(

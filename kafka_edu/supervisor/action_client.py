@@ -20,7 +20,9 @@ result of an act. These are the actions and their parameters:
 
 import json
 import socket
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 Answer = dict[str, object]
@@ -38,7 +40,7 @@ ACTION_TIMEOUT_S: Final = 90.0
 #: The time limit in seconds for actions that may take longer on a busy machine. In these actions
 #: the supervisor does not count the time in which its processes wait for a core.
 PATIENT_ACTION_TIMEOUT_S: Final = 900.0
-PATIENT_ACTIONS: Final = frozenset({"wait-ready", "stop", "restart"})
+PATIENT_ACTIONS: Final = frozenset({"wait-ready", "stop", "restart", "sim-reach"})
 
 
 class NoSupervisorError(Exception):
@@ -120,3 +122,18 @@ class ActionClient:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def ask_once(
+    address: Path,
+    action: str,
+    values: Mapping[str, int | str | bool] = MappingProxyType({}),
+    *,
+    timeout_s: float = ACTION_TIMEOUT_S,
+) -> Answer:
+    """Send one action to the supervisor whose address is in this file. Return its answer.
+
+    The call blocks. It raises NoSupervisorError and ActionRefusedError.
+    """
+    with ActionClient(ActionAddress.read(address), timeout_s) as client:
+        return client.ask(action, **values)

@@ -86,7 +86,7 @@ class ActionServer:
             return {
                 "id": number,
                 "ok": False,
-                "error": "wrong token: it stands in the supervisor's file",
+                "error": "wrong token: the right one is in the supervisor's file",
             }, False
         try:
             return {"id": number, "ok": True, **await self._act(str(action), request)}, True

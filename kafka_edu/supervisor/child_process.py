@@ -56,7 +56,7 @@ VALID_PREVIOUS_STATES: Final[Mapping[ProcessState, frozenset[ProcessState]]] = {
 
 
 class ProcessStateError(Exception):
-    """The request is not possible in the child's present state."""
+    """The request is not possible in the child's current state."""
 
 
 class Exit(NamedTuple):

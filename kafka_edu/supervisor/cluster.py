@@ -33,6 +33,7 @@ from kafka_edu.supervisor.action_client import (
     ActionRefusedError,
     Answer,
     NoSupervisorError,
+    ask_once,
 )
 from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import ClusterSpec, ClusterSpecError, Wish, plan
@@ -411,8 +412,7 @@ def take_down(folder: ClusterFolder) -> None:
     not read, so it may be damaged. Raises ClusterError.
     """
     try:
-        with ActionClient(ActionAddress.read(folder.action_address)) as client:
-            client.ask("down", delete=True)
+        ask_once(folder.action_address, "down", {"delete": True})
     except (NoSupervisorError, ActionRefusedError) as error:
         raise ClusterError(str(error)) from error
     _wait_until_down(folder, _DOWN_TIMEOUT_S)

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.client_errors import TimeoutException
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
 from kafka_edu.common.python_process import command_line
-from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import cause_of, plural
 from kafka_edu.supervisor.act_table import RELAYED_ACTS
 from kafka_edu.supervisor.action_server import ActionRefused
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 _CLIENT_ID: Final = "kafka-edu-supervisor"
 _CONTROLLER: Final = "/controller"
-_ALL: Final = "all"
 _PATIENCE_S: Final = 15.0
 """How long one process may take to answer, in seconds. It is also the limit for a whole act while a
 process is paused or stopped, or a link is cut. Then this process or link is probably the reason for
@@ -46,20 +44,25 @@ a missing answer.
 _LONG_PATIENCE_S: Final = 60.0
 """The time limit for an act while all processes run, in seconds."""
 _LOOK_AGAIN_S: Final = 0.05
-_MOST_REPLICAS: Final = 3
 _LOOK_WHETHER_IT_RUNS_S: Final = 0.25
 _RELAYED: Final = frozenset(act.name for act in RELAYED_ACTS)
-_BY_ZOOKEEPER: Final = frozenset(
+_OF_TOPICS: Final = frozenset(
     {
-        "expire-session",
-        "delete-controller",
-        "write-controller",
         "elect-preferred",
         "elect-unclean",
         "create-topic",
         "add-partitions",
         "delete-topic",
         "reassign",
+    }
+)
+"""Acts that an admin client carries out (`topic_acts`)."""
+_BY_ZOOKEEPER: Final = frozenset(
+    {
+        "expire-session",
+        "delete-controller",
+        "write-controller",
+        *_OF_TOPICS,
         "topic-config",
         "broker-config",
         "capture",
@@ -217,14 +220,8 @@ class ClusterActs:
             case "write-controller":
                 broker = self._broker(request, "broker")
                 return await asyncio.to_thread(self._write_controller, broker)
-            case "elect-preferred" | "elect-unclean":
-                return await self._elect(_text(request, "partition"), name == "elect-unclean")
-            case "create-topic" | "add-partitions" | "delete-topic":
-                return await self._change_topic(name, _text(request, "topic"), request)
-            case "reassign":
-                return await self._reassign(
-                    _partition(_text(request, "partition")), _ids(_text(request, "replicas"))
-                )
+            case _ if name in _OF_TOPICS:
+                return await self._act_on_topic(name, request)
             case "topic-config":
                 topic = _text(request, "topic")
                 return await self._configure(2, topic, f"topic {topic}", request)
@@ -285,57 +282,23 @@ class ClusterActs:
 
         return self._with_zookeeper(work)
 
-    async def _elect(self, partition: str, unclean: bool) -> str:
-        from kafka_edu.clients.admin.partition_calls import ElectionType
+    async def _act_on_topic(self, name: str, request: Request) -> str:
+        from kafka_edu.clients.admin.new_topic import order_topic
+        from kafka_edu.clients.admin.topic_acts import ActWordsError, TopicActs
 
-        chosen = None if partition == _ALL else [_partition(partition)]
-        kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
-        async with self._admin() as admin:
-            results = await admin.elect_leaders(kind, chosen)
-        refused = [
-            f"{tp}: {error.message} ({error.name})"
-            for tp, error in results.errors.items()
-            if error.error is not Errors.ELECTION_NOT_NEEDED
-        ]
-        if refused:
-            raise ActionRefused("; ".join(refused[:3]))
-        elected = list(map(str, results.values))
-        if not elected:
-            return "no election was needed"
-        return f"elected a leader for {', '.join(elected[:6])}" + ("…" if elected[6:] else "")
+        acts = TopicActs(
+            self._admin, lambda topic: order_topic(self._reachable(), topic, _CLIENT_ID)
+        )
+        try:
+            return await acts.act(name, request)
+        except ActWordsError as error:
+            raise ActionRefused(str(error)) from error
 
     def _admin(self) -> AbstractAsyncContextManager["Admin"]:
         """Connect an admin client. The block raises AdminTimeoutError if no broker answers."""
         from kafka_edu.clients.admin.first_contact import reached_admin
 
         return reached_admin(self._reachable(), _CLIENT_ID)
-
-    async def _change_topic(self, name: str, topic: str, request: Request) -> str:
-        from kafka_edu.clients.admin.new_topic import order_topic
-        from kafka_edu.clients.admin.topic_calls import NewPartitions, NewTopic
-
-        assigned = None if name == "delete-topic" else _assigned(request.get("partitions"))
-        if name == "add-partitions" and not isinstance(assigned, int):
-            raise ActionRefused("a topic grows to a number of partitions, such as 6")
-        async with self._admin() as admin:
-            if assigned is None:
-                (await admin.delete_topics([topic])).all()
-                return f"topic {topic} is to be deleted"
-            if name == "add-partitions" and isinstance(assigned, int):
-                (await admin.create_partitions({topic: NewPartitions(assigned)})).all()
-                return f"topic {topic} has {plural(assigned, 'partition')} now"
-            if isinstance(assigned, int):
-                brokers = len((await admin.describe_cluster()).nodes)
-                new, count = NewTopic(topic, assigned, min(_MOST_REPLICAS, brokers)), assigned
-            else:
-                new, count = NewTopic(topic, assignments=dict(enumerate(assigned))), len(assigned)
-        await order_topic(self._reachable(), new, _CLIENT_ID)
-        return f"topic {topic} is created, with {plural(count, 'partition')}"
-
-    async def _reassign(self, tp: TopicPartition, replicas: list[int]) -> str:
-        async with self._admin() as admin:
-            (await admin.alter_partition_reassignments({tp: replicas})).all()
-        return f"{tp} moves to brokers {', '.join(map(str, replicas))}"
 
     async def _configure(self, kind: int, name: str, title: str, request: Request) -> str:
         """Change one setting of a topic (kind 2) or a broker (kind 4; no name: of all brokers)."""
@@ -559,7 +522,8 @@ class ClusterActs:
         link = Link(self._broker(request, "broker"), side=name.partition("-")[2])
         if self._relay_state is None:
             raise ActionRefused(
-                f"the link {link} passes no relay, so nothing can hold back what goes over it: take"
+                f"the link {link} does not go through a relay, so its bytes cannot be delayed or"
+                " stopped: take"
                 f" the cluster down and start it with"
                 f" {command_line('cluster up --with-relays', self._folder.name)}"
             )
@@ -744,32 +708,3 @@ def _text(request: Request, key: str) -> str:
     if not isinstance(value, str) or not value:
         raise ActionRefused(f"{key} is missing")
     return value
-
-
-def _partition(text: str) -> TopicPartition:
-    topic, dash, number = text.rpartition("-")
-    if not dash or not topic or not number.isdecimal():
-        raise ActionRefused(f"'{text}' is not a partition, such as web-0")
-    return TopicPartition(topic, int(number))
-
-
-def _assigned(value: object) -> int | list[list[int]]:
-    """Return the number of partitions, or the broker ids of each partition. `value` is the text of
-    the parameter, or a number if a script has sent it.
-    """
-    text = str(value)
-    if text.isdecimal() and int(text):
-        return int(text)
-    brokers = [each.strip().split(":") for each in text.split(",")]
-    if ":" not in text or not all(word.isdecimal() for words in brokers for word in words):
-        raise ActionRefused(
-            f"'{text}' is neither a number of partitions nor the brokers of each, such as 1:2,2:0"
-        )
-    return [[int(word) for word in words] for words in brokers]
-
-
-def _ids(text: str) -> list[int]:
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() for word in words):
-        raise ActionRefused(f"'{text}' is not a list of broker ids, such as 1,2,0")
-    return [int(word) for word in words]

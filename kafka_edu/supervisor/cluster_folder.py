@@ -14,6 +14,7 @@
   relay.json, relay-events.json  the routes and the event socket of the relay (`--with-relays`)
   relay.log
   client-<n>/lock, events.json  a load that runs on the cluster (`kafka-edu load`)
+  future-<n>.sim             a future of a simulated run: the scenario with the acts by hand
 """
 
 import re
@@ -40,8 +41,8 @@ class ClusterFolder(NamedTuple):
         """
         if not _NAME.fullmatch(name):
             raise ValueError(
-                f"'{name}' cannot be a cluster's name: it takes letters, digits, '.', '_' and '-',"
-                " begins with a letter or digit"
+                f"'{name}' cannot be a cluster's name: a name has letters, digits, '.', '_' and"
+                " '-', and begins with a letter or digit"
             )
         return ClusterFolder((home if home is not None else state_folder()) / "clusters" / name)
 
@@ -124,6 +125,19 @@ class ClusterFolder(NamedTuple):
 
     def client_events(self, number: int) -> Path:
         return self.client(number) / "events.json"
+
+    def future(self, number: int) -> Path:
+        """Return the file of a future of a simulated run."""
+        return self.path / f"future-{number}.sim"
+
+    def futures(self) -> dict[int, Path]:
+        """Return the files of the futures that a simulated run has stored, by their numbers."""
+        found = {
+            int(path.stem.removeprefix("future-")): path
+            for path in self.path.glob("future-*.sim")
+            if path.stem.removeprefix("future-").isdecimal()
+        }
+        return dict(sorted(found.items()))
 
 
 def cluster_names(home: Path | None = None) -> list[str]:

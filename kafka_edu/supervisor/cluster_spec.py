@@ -391,8 +391,8 @@ class ClusterSpec(NamedTuple):
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ClusterSpecError(
-                f"{folder.spec} cannot be read ({error}); remove {folder.path} to start"
-                " from nothing"
+                f"{folder.spec} cannot be read ({error}); remove {folder.path} to start with an"
+                " empty cluster"
             ) from error
 
 

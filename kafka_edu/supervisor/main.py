@@ -3,7 +3,7 @@ stops them when it ends.
 
 `python -m kafka_edu.supervisor.main FOLDER [--temporary]` runs it. kafka_edu.supervisor.cluster
 starts the process in its own session. The supervisor ends when its standard input ends. That
-happens when the process that started the supervisor ends, also if it is killed. After the action
+happens when the process that started the supervisor ends, even if it is killed. After the action
 `release` it no longer depends on that process. The folder of a temporary cluster is removed at the
 end.
 
@@ -462,8 +462,8 @@ class Supervisor:
         child of this supervisor can, and so can a guest.
 
         A guest is a broker that another program started in the same ZooKeeper. A guest with the id
-        of a stopped child has another port. When a guest dies, its ZooKeeper session expires, and
-        another broker becomes the controller.
+        of a stopped child has a different port. When a guest dies, its ZooKeeper session expires,
+        and another broker becomes the controller.
         """
         broker = self._brokers.get(broker_id)
         if broker is None or broker.state is ProcessState.RUNNING:

@@ -30,7 +30,7 @@ class Patience:
         clock_s: Callable[[], float] = time.monotonic,
         waited_s: Callable[[int], float] = waited_for_a_core_s,
     ) -> None:
-        """`pids` returns the present ids of the processes. The id 0 stands for a stopped
+        """`pids` returns the current ids of the processes. The id 0 stands for a stopped
         process.
         """
         self._pids = pids

@@ -5,10 +5,10 @@ controller. A broker that was started is ready when its own Metadata lists itsel
 
 The controller is one of the running brokers, or a guest. A guest is a broker that another program
 started, for example Apache Kafka, and that is registered in the same ZooKeeper. It may have the id
-of a broker that the supervisor has stopped, but it has another port.
+of a broker that the supervisor has stopped, but it has a different port.
 
-Each broker is asked at its own address, so that each of them answers for itself. Our admin client
-cannot do this, because it sends a request to any broker that it knows.
+Each broker gets the request at its own address, so that it answers only for itself. Our admin
+client cannot do this, because it sends a request to any broker that it knows.
 """
 
 import asyncio

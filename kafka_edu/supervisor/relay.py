@@ -179,7 +179,7 @@ async def control(
             return {}
         case {"control": "reset-route", "prefix": str(prefix)}:
             return {"connections": sum(route.reset() for route in _named(routes, prefix))}
-    raise ValueError("a relay knows the control lines 'route' and 'reset-route' alone")
+    raise ValueError("a relay knows only the control lines 'route' and 'reset-route'")
 
 
 def _named(routes: Mapping[str, Route], prefix: str) -> list[Route]:

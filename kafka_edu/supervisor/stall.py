@@ -14,4 +14,4 @@ class Stall(NamedTuple):
     ended: int
 
     def __str__(self) -> str:
-        return f"{self.process} stands still for {self.stall_ms:,} ms every {self.every_ms:,} ms"
+        return f"{self.process} stops for {self.stall_ms:,} ms every {self.every_ms:,} ms"

@@ -41,7 +41,7 @@ async def diagnose(folder: ClusterFolder, brokers: Sequence[int], seen: Mapping[
 
 def _lines(broker_id: int, story: Story, seen: str) -> list[str]:
     if not story.state:
-        says = "it sends no events: it hangs, or its start has not come so far"
+        says = "it sends no events: it hangs, or its start has not reached that point"
     elif not story.registered:
         says = f"it is not registered in ZooKeeper; its state is {story.state}"
     else:

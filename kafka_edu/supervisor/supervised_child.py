@@ -3,7 +3,7 @@
 `python -m kafka_edu.supervisor.supervised_child SUPERVISOR-PID MODULE ARGUMENT …`. On Linux the
 kernel sends SIGKILL to this process when its parent dies (PR_SET_PDEATHSIG). So even after a `kill
 -9` of the supervisor no child is left. On other systems a thread checks twice a second whether the
-parent still lives. MODULE runs in this same process, as with `python -m MODULE`. With `--exec
+parent is still alive. MODULE runs in this same process, as with `python -m MODULE`. With `--exec
 PROGRAM` instead of MODULE, this process becomes another program (Java). On Linux the kernel then
 also kills this program when the parent dies.
 """
@@ -23,7 +23,7 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 def die_with_parent(parent: int) -> bool:
-    """Tell the kernel to kill this process when its parent dies.
+    """Make the kernel kill this process when its parent dies.
 
     Return False if the system cannot do this.
 

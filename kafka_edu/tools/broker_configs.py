@@ -122,7 +122,7 @@ async def _dynamic_entries(admin: Admin, name: str, *, synonyms: bool) -> list[C
 
 
 async def _check_broker(admin: Admin, name: str) -> None:
-    """Check that the broker is alive. Raises ToolError for a name that is no number."""
+    """Check that the broker is alive. Raises ToolError for a name that is not a number."""
     if not name:
         return
     if not name.isdecimal():

@@ -4,7 +4,6 @@ It uses our own producer. Records without a key go to the partitions in turn, as
 partitioner of Kafka 2.0. (Kafka: ConsoleProducer.scala)
 """
 
-import io
 import itertools
 import random
 import re
@@ -12,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafka_edu.common.interruptible_input import typed_lines
 from kafka_edu.tools.options import (
     OptionError,
     OptionParser,
@@ -314,8 +314,10 @@ def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
         raise ToolError("java.lang.ClassNotFoundException", given.one(o.line_reader))
     reader = LineMessageReader(parse_key_values(given.values(o.property)))
     warnings = ConnectionWarnings()
-    lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
-    with Producer(_settings(o, given, servers), trace=warnings.tracer) as producer:
+    with (
+        typed_lines() as lines,
+        Producer(_settings(o, given, servers), trace=warnings.tracer) as producer,
+    ):
         sender = LineSender(producer, given.one(o.topic), sync=given.has(o.sync))
         try:
             _send_all(reader.read(lines), sender, producer)

@@ -56,7 +56,7 @@ class PerfOptions:
             default=f"perf-consumer-{random.randrange(100_000)}",
         )
         self.fetch_size = parser.integer(
-            "fetch-size", "How much of a partition to fetch at once.", "size", default=MB
+            "fetch-size", "How many bytes of a partition to fetch at once.", "size", default=MB
         )
         self.from_latest = parser.flag(
             "from-latest", "If the group has committed nothing, begin at the end."

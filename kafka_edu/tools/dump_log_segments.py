@@ -195,7 +195,7 @@ class DumpLogSegments:
                 )
                 if found is None:
                     raise DumpError(
-                        f"There is no whole entry within {self._options.max_message_bytes} bytes"
+                        f"There is no complete entry within {self._options.max_message_bytes} bytes"
                         f" from position {position} of {log}"
                     )
                 if found[1].last_offset != offset:

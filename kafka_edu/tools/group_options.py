@@ -52,7 +52,7 @@ class GroupOptions:
             " --to-datetime, --by-duration or --from-file. The group must have no members.",
         )
         self.dry_run = parser.flag(
-            "dry-run", "With --reset-offsets: only show what it would do. The default."
+            "dry-run", "With --reset-offsets: only show the new offsets. The default."
         )
         self.execute = parser.flag("execute", "With --reset-offsets: do it.")
         self.export = parser.flag(
@@ -70,9 +70,11 @@ class GroupOptions:
         )
         self.to_earliest = parser.flag("to-earliest", "To the first records there are.")
         self.to_latest = parser.flag("to-latest", "To the end.")
-        self.to_current = parser.flag("to-current", "To what is committed now; else to the end.")
+        self.to_current = parser.flag(
+            "to-current", "To the offset that is committed now, or to the end if there is none."
+        )
         self.shift_by = parser.long(
-            "shift-by", "So many records on, or back if negative.", "number-of-offsets"
+            "shift-by", "Forward by this many records (back, if negative).", "number-of-offsets"
         )
         self.members = parser.flag(
             "members",

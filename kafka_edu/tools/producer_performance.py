@@ -100,7 +100,7 @@ def argument_parser() -> argparse.ArgumentParser:
         type=int,
         default=0,
         metavar="TRANSACTION-DURATION",
-        help="commit after so long; 0: no transactions",
+        help="commit after this time; 0: no transactions",
     )
     payload = parser.add_mutually_exclusive_group(required=True)
     payload.add_argument(

@@ -87,7 +87,7 @@ class BrokerReassignments:
     async def _current(
         self, topics: Collection[str], *, needed: bool
     ) -> dict[TopicPartition, tuple[int, ...]]:
-        """Return the present assignment of these topics.
+        """Return the current assignment of these topics.
 
         If `needed` is true, a topic that does not exist raises UNKNOWN_TOPIC_OR_PARTITION.
         Otherwise it is left out. Any other error is always raised.

@@ -29,7 +29,7 @@ from kafka_edu.tools.tool import (
 
 PURPOSE: Final = "This command moves topic partitions between replicas."
 _FILE: Final = (
-    'A file that says which brokers shall hold which partitions, as in\n{"partitions":\n '
+    'A file with the future brokers of each partition, as in\n{"partitions":\n '
     ' [{"topic": "foo", "partition": 1, "replicas": [1,2,3],\n    "log_dirs":'
     ' ["any","any","/data"]}],\n "version":1\n}\nWithout "log_dirs" any will do.'
 )
@@ -59,10 +59,11 @@ class ReassignPartitionsOptions:
             "execute", "Begin the move that --reassignment-json-file describes."
         )
         self.verify = parser.flag(
-            "verify", "Tell how far that move is; when it is complete, its throttles are removed."
+            "verify",
+            "Show the progress of that move. When the move is complete, its throttles are removed.",
         )
         self.cancel = parser.flag("cancel", "Cancel that move (from 2.5 on).")
-        self.list = parser.flag("list", "List what is on the move (from 2.5 on).")
+        self.list = parser.flag("list", "List the running moves (from 2.5 on).")
         parser.flag("help", "Show these options.")
         self.file = parser.text("reassignment-json-file", _FILE, "manual assignment json file path")
         self.topics_file = parser.text(
@@ -75,11 +76,11 @@ class ReassignPartitionsOptions:
             "disable-rack-aware", "Assign replicas without regard to racks."
         )
         self.throttle = parser.long(
-            "throttle", "At most so many bytes/s between brokers.", "throttle", default=-1
+            "throttle", "The most bytes/s between brokers.", "throttle", default=-1
         )
         self.log_dirs_throttle = parser.long(
             "replica-alter-log-dirs-throttle",
-            "At most so many bytes/s between log dirs.",
+            "The most bytes/s between log dirs.",
             "replicaAlterLogDirsThrottle",
             default=-1,
         )

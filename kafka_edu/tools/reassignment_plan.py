@@ -50,7 +50,7 @@ def propose(
 
 
 def print_current(assignment: Mapping[TopicPartition, Sequence[int]]) -> None:
-    """Print the present assignment before a reassignment, so that the user can restore it."""
+    """Print the current assignment before a reassignment, so that the user can restore it."""
     print(
         f"Current partition replica assignment\n\n{to_json(assignment)}\n\nSave this to use as the"
         " --reassignment-json-file option during rollback"

@@ -52,7 +52,8 @@ class TopicService(Protocol):
     def created(self, topic: str) -> str:
         """Return the tool's message about a created topic.
 
-        Through ZooKeeper it is the message of Kafka 2.0, and through brokers that of 2.8.
+        A topic created through ZooKeeper gets the message of Kafka 2.0, and one created through
+        brokers the message of 2.8.
         """
         ...
 
@@ -201,7 +202,7 @@ class ZooKeeperTopicService:
 
 
 async def _created(creation: Awaitable[None], again: bool) -> bool:
-    """Return whether the topic was created. With `again`, an existing topic is no error."""
+    """Return whether the topic was created. With `again`, an existing topic is not an error."""
     try:
         await creation
     except KafkaException as refused:

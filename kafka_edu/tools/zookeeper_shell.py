@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from kafka_edu.common.interruptible_input import typed_lines
 from kafka_edu.common.python_process import command_line
 from kafka_edu.tools.options import NumberError, java_integer
 from kafka_edu.tools.tool import ToolCommand, ToolError, java_class
@@ -88,13 +89,14 @@ class ZooKeeperShell:
         print("Welcome to ZooKeeper!\nJLine support is disabled", flush=True)
         if self._session is not None:
             self._session.wait()
-        for line in sys.stdin:
-            words = split_line(line.rstrip("\n"))
-            if not words:
-                continue
-            self._history.append(line.rstrip("\n"))
-            if not self.perform(words):
-                return
+        with typed_lines() as lines:
+            for line in lines:
+                words = split_line(line.rstrip("\n"))
+                if not words:
+                    continue
+                self._history.append(line.rstrip("\n"))
+                if not self.perform(words):
+                    return
 
     def perform(self, words: Sequence[str]) -> bool:
         """Carry out one command. Return False after `quit`, otherwise True.
@@ -202,7 +204,7 @@ def main(words: Sequence[str]) -> int:
             shell.perform(command)
         else:
             shell.read_lines()
-    except (ToolError, NumberError) as error:
+    except (ToolError, NumberError, OSError) as error:
         sys.stderr.write(f'Exception in thread "main" {java_class(error)}: {error}\n')
         return 1
     finally:

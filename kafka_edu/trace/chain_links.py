@@ -71,9 +71,9 @@ class LinkKind(StrEnum):
     it.
     """
     REQUEST = "request"
-    """The controller or a client of ours sent a request. A broker received it."""
+    """The controller or one of our clients sent a request. A broker received it."""
     RESPONSE = "response"
-    """A broker sent a response. The controller, or a client of ours, received it."""
+    """A broker sent a response. The controller, or one of our clients, received it."""
     ELECTION = "election"
     """The controller decided on a leader epoch. A replica became leader or follower in that
     epoch.
@@ -409,8 +409,8 @@ RULES: Final = (
         _watch_key,
         _first_change_after,
         "A watch fires once. The cause is the first of the session's watches on that path, and of"
-        " that type, whose zxid is above the effect's `after_zxid`: all before it had been notified"
-        " before that answer.",
+        " that type, whose zxid is above the effect's `after_zxid`. Changes up to that zxid were"
+        " notified before the answer that set the watch.",
     ),
     Rule(
         LinkKind.MISSED_CHANGE,
@@ -452,7 +452,7 @@ RULES: Final = (
         written_key,
         znode_key,
         before,
-        "A version is written once until the znode is deleted, and a broker tells of its write when"
+        "A version is written once until the znode is deleted, and a broker reports its write when"
         " it has the answer.",
     ),
     Rule(

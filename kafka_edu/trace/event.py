@@ -60,7 +60,7 @@ class Kind(StrEnum):
     FACT = "fact"
     GAUGE = "gauge"
     SNAPSHOT = "snapshot"
-    """A part of the present state. A new subscriber gets the whole state as a snapshot."""
+    """A part of the current state. A new subscriber gets the whole state as a snapshot."""
 
 
 class EventType(NamedTuple):
@@ -97,7 +97,7 @@ E = TypeVar("E", bound=type[tuple[object, ...]])
 
 @cache
 def value_types(annotation: object) -> tuple[type[Event], ...]:
-    """Return all NamedTuple classes in a type hint, also those inside tuples. A class that is
+    """Return all NamedTuple classes in a type hint, including those inside tuples. A class that is
     itself a NamedTuple comes first.
     """
     found: dict[type[Event], None] = {}
@@ -154,7 +154,7 @@ def event(
         ):
             raise ValueError(f"event {name} must begin with the fields that name its thing")
         if thing and kind is not Kind.GAUGE:
-            raise ValueError(f"event {name} is no gauge, so it samples no thing")
+            raise ValueError(f"event {name} is not a gauge, so it samples nothing")
         make, defaults = getattr(cls, "_make"), getattr(cls, "_field_defaults")  # noqa: B009 - as above
         area = cls.__module__.rsplit(".", 1)[-1]
         EVENT_TYPES[name] = EventType(cls, area, level, kind, joins, fields, make, defaults, thing)
@@ -178,7 +178,7 @@ class _Named(Protocol):
 def fields_of(event: Event) -> dict[str, object]:
     """Return a dict of the event's field names and values, in the order of the fields."""
     if not isinstance(event, _Named):
-        raise TypeError(f"{event!r} is no event: an event is a NamedTuple")
+        raise TypeError(f"{event!r} is not an event: an event is a NamedTuple")
     return event._asdict()
 
 
@@ -251,8 +251,8 @@ class Envelope(NamedTuple):
 
     @property
     def broker(self) -> int | None:
-        """The id of the broker that emitted the event, or None if another kind of process emitted
-        it.
+        """The id of the broker that emitted the event, or None if a different kind of process
+        emitted it.
         """
         return self.source.broker
 

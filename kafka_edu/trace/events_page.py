@@ -23,11 +23,11 @@ docs/events.md`.
 
 A **fact** says that a state changed. Each process numbers its facts from 1, and a fact names the
 fact that caused it. A **gauge** is a sample, taken ten times a second while somebody watches. It is
-sent at once if the thing has changed, twice a second if it has not, and once a second to those who
-look at something else. A
-**snapshot** event holds the present state and is sent to a new subscriber. A gauge and a snapshot
-of the same thing share one **value** type. A gauge begins with the fields that name what is
-sampled: "one for each" says which. A reader that is late keeps the newest sample of each thing.
+sent at once if the thing has changed, twice a second if it has not, and once a second to
+subscribers that look at something else. A **snapshot** event holds the present state and is sent to
+a new subscriber. A gauge and a snapshot of the same thing share one **value** type. A gauge begins
+with the fields that name what is sampled: "one for each" says which. A reader that is late keeps
+the newest sample of each thing.
 
 Facts of level `state` are always emitted. Facts of level `hops` (the hops of a request, and what a
 broker does every few seconds) and `all` (each timer task) are emitted while a subscriber wants

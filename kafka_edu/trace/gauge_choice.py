@@ -1,8 +1,8 @@
 """Choose which samples of gauges a subscriber gets, and how often.
 
 Gauges are sampled ten times a second. Most samples have not changed since the last one, and most
-are about something that nobody looks at. An example: a broker with 62 partitions and ten records a
-second made 450 sample events a second, and half of them were about wheels on which nothing moved.
+describe something that no viewer looks at. An example: a broker with 62 partitions and ten records
+a second made 450 sample events a second, and half of them were about wheels on which nothing moved.
 Therefore a subscriber gets a sample
 
 - at once, if it differs from the last sample that the subscriber got of the same thing;

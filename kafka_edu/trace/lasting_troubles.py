@@ -8,4 +8,4 @@ from kafka_edu.trace.events.trace import EventConnectionFailed, SampleFailed, Si
 LASTING: Final = frozenset(
     kind.__name__ for kind in (LogDirFailed, SinkFailed, SampleFailed, EventConnectionFailed)
 )
-"""The names of these events, as they stand in a TroubleSnapshot. Other problems pass."""
+"""The names of these events, as they are in a TroubleSnapshot. Other problems pass."""

@@ -182,9 +182,9 @@ def read_recording(file: BinaryIO, left_out: LeftOut | None = None) -> Iterator[
     middle of the file begins another recording.
 
     The last line is left out if it was cut off (kill -9). Events with an unknown name are left out.
-    If `left_out` is given, it counts lines that are not valid events, and the reader goes on. After
-    a damaged header, all lines up to the next header are left out, because only a header says what
-    the fields mean.
+    If `left_out` is given, it counts lines that are not valid events, and the reader continues.
+    After a damaged header, all lines up to the next header are left out, because only a header says
+    what the fields mean.
 
     Raise TraceFormatError if the first line is not a header. Without `left_out`, raise it also for
     any line that is not a valid event; the error names the line.

@@ -123,7 +123,7 @@ class Subscriber:
             )
             return
         if not hmac.compare_digest(token, self._server.token.encode()):
-            self._refuse("wrong token: it stands in the broker's events file")
+            self._refuse("wrong token: the right one is in the broker's events file")
             return
         self.admitted = True
         self._hello = rest

@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
 from kafka_edu.trace.event import Envelope, Level
@@ -24,6 +24,49 @@ LINES_A_TURN: Final = 200
 READ_BYTES: Final = 1 << 16
 """The number of bytes that are read at once, about 300 lines."""
 MAX_LINE: Final = 1 << 24
+
+
+class Reads(Protocol):
+    """The direction of a connection from which a subscriber reads."""
+
+    async def read(self, n: int, /) -> bytes: ...
+
+
+class Writes(Protocol):
+    """The direction of a connection to which a subscriber writes."""
+
+    def write(self, data: bytes, /) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class EventsSource(Protocol):
+    """A process whose events can be subscribed to."""
+
+    @property
+    def token(self) -> str:
+        """The token that a subscriber must send in its first line (`hello_line`)."""
+        ...
+
+    async def open(self) -> tuple[Reads, Writes]:
+        """Connect. Raises OSError if nothing listens."""
+        ...
+
+
+def hello_line(
+    token: str,
+    level: Level,
+    gauges: bool,
+    since_us: int | None = None,
+    often: Collection[str] | None = None,
+) -> bytes:
+    """Return the first line of a subscriber."""
+    hello: dict[str, object] = {"token": token, "level": level.value, "gauges": gauges}
+    if since_us is not None:
+        hello["since_us"] = since_us
+    if often is not None:
+        hello["often"] = sorted(often)
+    return json.dumps(hello).encode() + b"\n"
 
 
 class EventsAddress(NamedTuple):
@@ -55,23 +98,9 @@ class EventsAddress(NamedTuple):
                     f"{path} does not hold the address of an event socket"
                 ) from error
 
-    def hello(
-        self,
-        level: Level,
-        gauges: bool,
-        since_us: int | None = None,
-        often: Collection[str] | None = None,
-    ) -> bytes:
-        hello: dict[str, object] = {
-            "token": self.token,
-            "level": level.value,
-            "gauges": gauges,
-        }
-        if since_us is not None:
-            hello["since_us"] = since_us
-        if often is not None:
-            hello["often"] = sorted(often)
-        return json.dumps(hello).encode() + b"\n"
+    async def open(self) -> tuple[Reads, Writes]:
+        """Connect. Raises OSError if no process listens."""
+        return await asyncio.open_connection(self.host, self.port, limit=4 * READ_BYTES)
 
 
 class TraceClient:
@@ -93,7 +122,7 @@ class TraceClient:
         ring does not go back so far. 0 means all of the past.
         """
         self._socket = socket.create_connection((address.host, address.port), timeout_s)
-        self._socket.sendall(address.hello(level, gauges, since_us))
+        self._socket.sendall(hello_line(address.token, level, gauges, since_us))
         self._rest = b""
         self._decoder = Decoder(self._line(timeout_s))
 
@@ -164,7 +193,7 @@ class LevelSwitch:
         self.level = level
         self.often: Collection[str] | None = None
         """The names of the gauge types that are sent often. None means all types."""
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._writers: set[Writes] = set()
 
     def set(self, level: Level) -> None:
         """Change the level of all subscriptions, from now on."""
@@ -185,7 +214,7 @@ class LevelSwitch:
             writer.write(json.dumps(wish).encode() + b"\n")
 
     @contextmanager
-    def of(self, writer: asyncio.StreamWriter) -> Iterator[None]:
+    def of(self, writer: Writes) -> Iterator[None]:
         """Send changes also to this connection, while the `with` block runs."""
         self._writers.add(writer)
         try:
@@ -199,20 +228,18 @@ class Subscription:
     closed at the end.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: Reads, writer: Writes) -> None:
         self._reader = reader
         self.writer = writer
         self._rest = b""
 
     @classmethod
     async def open(
-        cls, address: EventsAddress, wish: LevelSwitch, gauges: bool, since_us: int | None
+        cls, source: EventsSource, wish: LevelSwitch, gauges: bool, since_us: int | None
     ) -> "Subscription":
         """Connect and send the subscriber's first line. Raises OSError if no process listens."""
-        reader, writer = await asyncio.open_connection(
-            address.host, address.port, limit=4 * READ_BYTES
-        )
-        writer.write(address.hello(wish.level, gauges, since_us, wish.often))
+        reader, writer = await source.open()
+        writer.write(hello_line(source.token, wish.level, gauges, since_us, wish.often))
         return cls(reader, writer)
 
     async def lines(self) -> tuple[list[bytes], bool]:
@@ -244,7 +271,7 @@ class Subscription:
 
 
 async def subscribe(
-    address: EventsAddress,
+    source: EventsSource,
     level: Level | LevelSwitch = Level.STATE,
     gauges: bool = True,
     since_us: int | None = None,
@@ -261,7 +288,7 @@ async def subscribe(
     loop's other tasks get turns in between.
     """
     switch = level if isinstance(level, LevelSwitch) else LevelSwitch(level)
-    subscription = await Subscription.open(address, switch, gauges, since_us)
+    subscription = await Subscription.open(source, switch, gauges, since_us)
     try:
         with switch.of(subscription.writer):
             decoder: Decoder | None = None

@@ -107,7 +107,7 @@ class Decoder:
             version, fields = head["kafka-edu-events"], dict(head["fields"])
         except (ValueError, KeyError, TypeError) as error:
             raise TraceFormatError(
-                "this is no stream of kafka-edu events: its first line is not their header"
+                "this is not a stream of kafka-edu events: its first line is not their header"
             ) from error
         if version != FORMAT_VERSION:
             raise TraceFormatError(_other_version(version))

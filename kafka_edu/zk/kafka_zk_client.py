@@ -65,8 +65,8 @@ class UpdateLeaderAndIsrResult(NamedTuple):
     finished: dict[TopicPartition, LeaderAndIsr]
     """The states that were written. Each has the new version of its znode."""
     bad_version: list[TopicPartition]
-    """Partitions whose znode has another version than expected, for example because the leader has
-    changed its ISR. The controller must read the state again and decide again.
+    """Partitions whose znode has a different version than expected, for example because the leader
+    has changed its ISR. The controller must read the state again and decide again.
     """
     failed: dict[TopicPartition, ZkError]
 
@@ -151,7 +151,7 @@ class KafkaZkClient:
         created again (KAFKA-7165). If the znode belongs to another session, this method waits up to
         `wait_ms` for the end of that session, and then raises ZkError(NODE_EXISTS). Kafka raises
         the error at once. The wait helps a broker that was killed and started again, because its
-        old session lives until the session time-out.
+        old session lasts until the session time-out.
         """
         path = BrokerIdZNode.path(broker.id)
         deadline = self._time.hi_res_clock_ms() + wait_ms

@@ -225,7 +225,7 @@ class ZkRequests:
         return (await self._send(lambda: self._zk.create(path, data, sequential=True)))[0]
 
     async def create_ephemeral(self, path: str, data: bytes) -> Stat:
-        """Create an ephemeral znode, which lives as long as this session (Kafka:
+        """Create an ephemeral znode, which exists as long as this session (Kafka:
         checkedEphemeralCreate). Raises ZkError(NODE_EXISTS) if another client's session owns the
         znode.
 
@@ -262,7 +262,7 @@ class ZkRequests:
 
     async def conditional_set(self, path: str, data: bytes, version: int) -> int | None:
         """Set the data if the znode has `version`. Return the new version, or None if the znode has
-        another version or does not exist.
+        a different version or does not exist.
 
         The answer to the first attempt may have been lost. If the znode then has our data and the
         version after `version`, that attempt counts as successful.

@@ -10,6 +10,7 @@ from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 pytestmark = pytest.mark.cluster
 
 
+@pytest.mark.rotated
 def test_a_broker_is_stopped_and_the_controller_killed_under_the_probes(tmp_path):
     try:
         check_installed()

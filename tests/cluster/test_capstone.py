@@ -11,6 +11,7 @@ from tests.drawn import drawn
 pytestmark = pytest.mark.cluster
 
 
+@pytest.mark.rotated
 def test_the_references_hold_in_two_moments() -> None:
     """Which ones, the commit decides."""
     moments = drawn(MOMENTS, 2)

@@ -28,6 +28,7 @@ def run(tmp_path: Path, environment: dict[str, str] | None = None) -> tuple[str,
     return said, figures
 
 
+@pytest.mark.rotated
 def test_each_input_counts_exactly_once(tmp_path: Path) -> None:
     _, figures = run(tmp_path)
     clients = [

@@ -149,7 +149,7 @@ SERVING = [
         "07-1",
         "return able[0], [one for one in isr if one in live]",
         "return able[0], list(isr)",
-        "each leader is the one whom the sets of that moment ask for",
+        "each leader is the one that the sets of that moment require",
     ),
     (
         "07-2",
@@ -209,7 +209,7 @@ SERVING = [
         "09-5",
         "offset < self.last.get(key, 0)",
         "offset < self.last.get(key, 1 << 60)",
-        "whoever reads from the beginning has the right table",
+        "a reader that reads from the beginning has the right table",
     ),
     (
         "10-1",
@@ -515,6 +515,7 @@ def test_an_operator_ends_the_three_alarms_of_10_5(tmp_path: Path) -> None:
         assert three_causes.end(tmp_path)
 
 
+@pytest.mark.rotated
 def test_an_operator_gives_the_broker_of_05_7_peace(tmp_path: Path) -> None:
     """Its own setting is wrong; the other trouble is proved by `lab check 05-7 --solutions
     --live`.
@@ -542,6 +543,7 @@ def test_an_operator_gives_the_broker_of_05_7_peace(tmp_path: Path) -> None:
         assert flapping.end(tmp_path)
 
 
+@pytest.mark.rotated
 def test_an_operator_gives_the_zookeeper_of_05_8_its_majority(tmp_path: Path) -> None:
     """A server has lost its snapshots; the other damage is proved by `lab check 05-8 --solutions
     --live`.
@@ -608,6 +610,7 @@ def test_an_operator_restarts_the_cluster_of_06_6_and_the_shop_notices_nothing(
     assert not_there_any_more(seen.pid)
 
 
+@pytest.mark.rotated
 def test_an_operator_brings_the_partition_of_07_6_back(tmp_path: Path) -> None:
     """The disk of the last one lives; the other trouble is proved by `lab check 07-6 --solutions
     --live`.
@@ -656,6 +659,7 @@ def test_an_operator_ends_the_transaction_of_15_6(tmp_path: Path) -> None:
         assert hanging.end(tmp_path)
 
 
+@pytest.mark.rotated
 def test_an_operator_opens_the_door_of_08_6(tmp_path: Path) -> None:
     """Nobody is at the address; the other troubles are proved by `lab check 08-6 --solutions
     --live`, and by the next lines: moving the door is no way out.
@@ -702,13 +706,14 @@ def test_another_leader_empties_the_buffer_of_12_7(tmp_path: Path) -> None:
         assert full_buffer.end(tmp_path)
 
 
+@pytest.mark.rotated
 def test_an_operator_empties_the_buffer_of_12_7(tmp_path: Path) -> None:
     """Each request carries one order; the other trouble is proved by `lab check 12-7 --solutions
     --live`. More memory is no way out, and a setting that there is not is said.
     """
     seed = next(seed for seed in range(20) if buffer.plan(seed).cause == buffer.BATCHES)
     said = "the shop is open, and its orders need acks=all"
-    served = "the shop turns nobody away, and its orders are acknowledged"
+    served = "the shop refuses no order, and its orders are acknowledged"
 
     def failed() -> list[str]:
         steps = full_buffer.check_state(tmp_path, lambda _: None, tmp_path)
@@ -798,6 +803,7 @@ def test_a_partition_shrinks_when_its_cause_is_gone(
         assert will_not_shrink.end(tmp_path)
 
 
+@pytest.mark.rotated
 def test_an_operator_empties_the_disk_of_09_8(tmp_path: Path) -> None:
     """A topic is compacted in place of being cut; `lab check 09-8 --solutions --live` proves the
     other trouble.

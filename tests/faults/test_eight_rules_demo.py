@@ -16,6 +16,7 @@ SOME = drawn(list(enumerate(RULES, 1)), 3)
 """Those that are played, each with its number. A rule takes two clusters, one after the other."""
 
 
+@pytest.mark.rotated
 def test_a_rule_loses_records_when_broken_and_none_when_kept(tmp_path: Path) -> None:
     options = [word for number, _ in SOME for word in ("--rule", str(number))]
     played = play(tmp_path, "eight-rules", *options)

@@ -20,4 +20,4 @@ def test_sigterm_beside_kill(tmp_path: Path) -> None:
     assert found["SIGTERM: leaders moved"] == found["kill -9: leaders moved"] == 4
     assert found["kill -9: ms without a leader, median partition"] > 3000, "the session lasts 6 s"
     assert found["records sent"] > 3000
-    assert "A broker goes" in said
+    assert "A broker stops" in said

@@ -39,6 +39,7 @@ def answered(state: Path) -> int:
     return int(json.loads(state.read_text())["parts"][-1]["requests_answered"])
 
 
+@pytest.mark.rotated
 def test_a_soak_in_two_parts_finds_no_stuck_request_and_no_lost_record(tmp_path: Path) -> None:
     state, figures = tmp_path / "state.json", tmp_path / "figures.json"
     first = soak(tmp_path, "--minutes", "0.6", "--state", str(state))

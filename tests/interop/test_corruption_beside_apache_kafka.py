@@ -21,6 +21,7 @@ pytestmark = pytest.mark.interop
 CASES = 12
 
 
+@pytest.mark.rotated
 def test_it_ends_as_it_was_recorded(tmp_path: Path) -> None:
     apache_kafka_jars(VERSION)
     known = recorded()

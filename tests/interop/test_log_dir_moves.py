@@ -129,12 +129,18 @@ class Peer(NamedTuple):
         )
 
     def throttle(self, rate: int | None) -> None:
+        """Set or delete the throttle, and wait until the broker works with it."""
         op = OpType.DELETE if rate is None else OpType.SET
-        change = AlterConfigOp(RATE, op, None if rate is None else str(rate))
+        wanted = None if rate is None else str(rate)
+        broker = ConfigResource(ResourceType.BROKER, "0")
         with blocking.Admin({"bootstrap.servers": self.servers}) as admin:
-            admin.incremental_alter_configs(
-                {ConfigResource(ResourceType.BROKER, "0"): [change]}
-            ).all()
+            admin.incremental_alter_configs({broker: [AlterConfigOp(RATE, op, wanted)]}).all()
+
+            def works() -> bool:
+                entry = admin.describe_configs([broker]).all()[broker].get(RATE)
+                return (entry and entry.value) == wanted
+
+            wait_for(works, f"the throttle is {wanted}")
 
     def create(self, topic: str, broker: int = 0) -> None:
         admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})

@@ -78,6 +78,7 @@ def test_our_tools_on_a_broker_of_ours(ours: Cluster, story: str) -> None:
         if story not in OF_NOBODY
     ],
 )  # wrong command lines need no broker, and each would start a JVM
+@pytest.mark.rotated
 def test_kafkas_tools_and_ours_on_apache_kafka(theirs: Cluster, story: str) -> None:
     """Run both kinds of tools at the same time, each with names of its own. A story about the
     broker itself is run by one kind after the other.

@@ -1,7 +1,9 @@
 """The two state tables, and elections, for all inputs."""
 
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from random import Random
+from typing import TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
 
 BROKERS = st.integers(0, 5)
+State = TypeVar("State")
 
 
 def test_the_tables_name_every_state_and_every_state_can_be_reached() -> None:
@@ -31,14 +34,20 @@ def test_the_tables_name_every_state_and_every_state_can_be_reached() -> None:
         assert reached == set(map(str, table))
 
 
+def changes(
+    start: State, may_become: Callable[[State, State], bool], path: list[State]
+) -> Iterator[tuple[State, State]]:
+    """Yield the changes of a state machine that is asked for these states, one after the other."""
+    seen = [start]
+    for target in path:
+        if may_become(seen[-1], target):
+            seen.append(target)
+    return pairwise(seen)
+
+
 @given(st.lists(st.sampled_from(ReplicaState)))
 def test_a_replica_is_never_deleted_unless_it_was_offline(path: list[ReplicaState]) -> None:
-    state, seen = ReplicaState.NON_EXISTENT, [ReplicaState.NON_EXISTENT]
-    for target in path:
-        if replica_state_machine.may_become(state, target):
-            state = target
-            seen.append(state)
-    for before, after in pairwise(seen):
+    for before, after in changes(ReplicaState.NON_EXISTENT, replica_state_machine.may_become, path):
         if after is ReplicaState.DELETION_STARTED:
             assert before is ReplicaState.OFFLINE
         if after is ReplicaState.NON_EXISTENT:
@@ -47,12 +56,8 @@ def test_a_replica_is_never_deleted_unless_it_was_offline(path: list[ReplicaStat
 
 @given(st.lists(st.sampled_from(PartitionState)))
 def test_a_partition_is_forgotten_only_when_offline(path: list[PartitionState]) -> None:
-    state, seen = PartitionState.NON_EXISTENT, [PartitionState.NON_EXISTENT]
-    for target in path:
-        if partition_state_machine.may_become(state, target):
-            state = target
-            seen.append(state)
-    for before, after in pairwise(seen):
+    may_become = partition_state_machine.may_become
+    for before, after in changes(PartitionState.NON_EXISTENT, may_become, path):
         if after is PartitionState.NON_EXISTENT:
             assert before is PartitionState.OFFLINE
         if after is PartitionState.NEW:
@@ -131,7 +136,7 @@ def test_what_is_said_of_an_election_is_so(
     assert [replica for replica, _ in passed_over] == [
         replica for replica in assignment if replica != leader
     ]
-    assert why.startswith(f"{leader} is ") or "nobody" in why or "the leader stays" in why
+    assert why.startswith(f"{leader} is ") or "no replica" in why or "the leader stays" in why
     assert ("lost" in why) == (leader is not None and leader not in isr)
     for replica, reason in passed_over:
         if "not alive" in reason:

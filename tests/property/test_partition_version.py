@@ -20,8 +20,10 @@ from kafka_edu.record.control_record import (
 )
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
+from kafka_edu.replication.delete_records import delete_records_on_leader
 from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partition_reads import read_records
 from kafka_edu.replication.partition_view import PartitionSampler, partition_progress
 from kafka_edu.sim.stepped_cluster import ModelBroker, SteppedCluster, T
 
@@ -68,7 +70,8 @@ def all_reads(partition: Partition) -> list[tuple[object, ...]]:
             for epochs in ((-1, -1), (0, 0), (1, 0), (2, 1)):
                 for from_leader in (True, False):
                     try:
-                        read = partition.read_records(
+                        read = read_records(
+                            partition,
                             offset,
                             1 << 20,
                             current_leader_epoch=epochs[0],
@@ -151,7 +154,7 @@ class World:
 
     def delete_records(self) -> None:
         if self.leader.hw:
-            self.leader.partition.delete_records_on_leader(self.leader.hw - 1)
+            delete_records_on_leader(self.leader.partition, self.leader.hw - 1)
 
     def roll(self) -> None:
         if self.leader.log.active_segment.size:

@@ -369,9 +369,50 @@ def test_records_deleted_between_planning_and_reading_fail_the_query_or_are_told
             query.awaitTermination(PATIENCE_S * 5)
         line = user_error(lost.value)
         assert line is not None
-        assert line.startswith(f"{said}. Records that this query wants are gone.")
+        assert line.startswith(f"{said}. Records that this query needs are gone.")
         assert found == []
         return
     assert query.awaitTermination(PATIENCE_S * 5)
     assert found == list(range(deleted, records))
     wait_for(lambda: any(one.startswith(said) for one in caplog.messages), "no notice came")
+
+
+@pytest.mark.long
+def test_a_first_micro_batch_that_was_planned_and_not_done_comes_again(
+    cluster: Cluster, spark: "SparkSession", tmp_path: Path
+) -> None:
+    """The stream begins at the latest offset. Before its second run that is a later one. Spark runs
+    micro-batch 0 even if it has no records.
+    """
+    topic, found = "from-the-end", list[int]()
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    admin.create_topics([NewTopic(topic, 1, 3)])[topic].result(PATIENCE_S)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
+
+    def write(count: int) -> None:
+        for _ in range(count):
+            producer.produce(topic, b"x", partition=0)
+        assert producer.flush(PATIENCE_S) == 0
+
+    def fail(_: "DataFrame", number: int) -> None:
+        raise RuntimeError(f"the driver dies in micro-batch {number}")
+
+    def read(frame: "DataFrame", _: int) -> None:
+        found.extend(row["offset"] for row in frame.collect())
+
+    stream = (
+        spark.readStream.format("kafka-edu")
+        .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
+        .option("subscribe", topic)
+        .option("startingOffsets", "latest")
+        .load()
+        .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    )
+    write(5)
+    first = stream.foreachBatch(fail).trigger(processingTime="0 seconds").start()
+    with pytest.raises(Exception, match="the driver dies in micro-batch 0"):
+        first.awaitTermination(PATIENCE_S)
+    write(5)
+    second = stream.foreachBatch(read).trigger(availableNow=True).start()
+    assert second.awaitTermination(PATIENCE_S)
+    assert found == [5, 6, 7, 8, 9]

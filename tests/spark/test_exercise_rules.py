@@ -116,6 +116,7 @@ def _closed_rows(read: "DataFrame", key: str) -> "DataFrame":
     )
 
 
+@pytest.mark.rotated
 def test_spark_counts_the_same_windows_and_sessions(spark: "SparkSession", tmp_path: Path) -> None:
     batches = lines(seed=2)
     right, visits = RightCounts(WINDOW_S, DELAY_S), RightSessions(GAP_S)

@@ -265,7 +265,7 @@ def test_a_cut_recording_ends_in_one_line_or_is_read_up_to_the_cut(tmp_path: Pat
     assert "\n" not in str(error.value)
     assert len(rows(event_rows(str(path), (), as_map=False, fail_on_damage=False))) == 2
     path.write_text("127.0.0.1 - - GET /\n")
-    with pytest.raises(DamagedRecordingError, match="is no recording that can be read"):
+    with pytest.raises(DamagedRecordingError, match="is not a readable recording"):
         rows(event_rows(str(path), (), as_map=False, fail_on_damage=False))
 
 

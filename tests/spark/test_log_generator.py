@@ -255,7 +255,7 @@ def test_the_command_writes_lines_and_their_truth(tmp_path: Path) -> None:
         ("--output /dev/full", "No space left on device"),
         ("--topic b --bootstrap-server 127.0.0.1:1", "no broker answers at 127.0.0.1:1"),
         ("--topic b --bootstrap-server nohost", "Invalid url in bootstrap.servers: nohost. An"),
-        ("--output {tmp}/a --start now", "is no time"),
+        ("--output {tmp}/a --start now", "is not a time"),
         ("--output {tmp}/a --gap 10", "choose at least 180 s"),
     ],
 )

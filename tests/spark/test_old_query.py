@@ -28,6 +28,7 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.mark.rotated
 def test_the_files_are_those_of_a_real_query(cluster: Cluster, tmp_path: Path) -> None:
     servers = cluster.bootstrap_servers
     topic = GrowingTopic(servers, "clicks")

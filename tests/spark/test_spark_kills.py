@@ -16,7 +16,7 @@ def test_a_job_an_executor_and_a_broker_killed_and_every_line_accounted_for(
     for name in [name for name in os.environ if name.startswith(("PYSPARK_", "SPARK_"))]:
         monkeypatch.delenv(name)  # those of another test's session
     played = play(tmp_path, "spark-kills")
-    assert played.figures["batches under way when the job was killed"]
+    assert played.figures["batches that were running when the job was killed"]
     compared = [name for name in played.targets if name.startswith("differences from the truth")]
     assert len(compared) == 24
     assert played.targets["at least once, topic: lines doubled"] > 0

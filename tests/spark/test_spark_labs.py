@@ -103,6 +103,7 @@ def test_the_reference_works_with_a_live_cluster(exercise: Exercise) -> None:
     assert len(steps) >= 3
 
 
+@pytest.mark.rotated
 def test_kills_find_a_sink_that_appends(tmp_path: Path) -> None:
     """Each kill falls between a batch's rows and Spark's note that the batch is done."""
     (exercise,) = [one for one in EXERCISES if one.id == "16-4s"]

@@ -164,6 +164,7 @@ def test_the_garbage_of_a_former_process_does_not_reach_the_next(jobs: SparkLear
         jobs.close()
 
 
+@pytest.mark.rotated
 def test_a_jvm_with_the_classes_of_sparks_own_connector_is_not_lent_again(
     jobs: SparkLearner, drivers: Drivers
 ) -> None:
@@ -177,6 +178,7 @@ def test_a_jvm_with_the_classes_of_sparks_own_connector_is_not_lent_again(
 
 
 @pytest.mark.parametrize(("records", "says"), [(4, "the job ended it"), (7, "")])
+@pytest.mark.rotated
 def test_a_job_that_breaks_the_jvm_gets_one_line_and_the_next_gets_another_jvm(
     jobs: SparkLearner, drivers: Drivers, records: int, says: str
 ) -> None:

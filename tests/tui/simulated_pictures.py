@@ -10,12 +10,13 @@ from typing import Final
 from kafka_edu.common.terminal_picture import tidy
 from kafka_edu.trace.events.simulation import SimulationSampled
 from tests.tui.live_app import LiveApp
-from tui.app import DashboardApp
+from tui.simulated_app import SimulatedApp
 from tui.simulation import Simulation
 
 PICTURES: Final = Path(__file__).parents[2] / "docs" / "screenshots"
 SCENARIO, SEED = "replication", 7
 SIZE: Final = (120, 34)
+WIDE: Final = (160, 40)
 LATER_US: Final = 6_000_000
 """Then the run is paused."""
 BACK_US: Final = 3_600_000
@@ -26,7 +27,7 @@ FUTURE_US: Final = 5_600_000
 
 async def draw() -> None:
     simulation = Simulation(SCENARIO, SEED)
-    app = DashboardApp(SCENARIO, simulation.folder, feed=simulation.feed)
+    app = SimulatedApp(SCENARIO, simulation.folder, feed=simulation.feed)
     async with app.run_test(size=SIZE) as pilot:
         dashboard = LiveApp(app, pilot)
 
@@ -58,6 +59,12 @@ async def draw() -> None:
         await dashboard.press("space")
         await dashboard.shows("‖ sim")
         write("future")
+        await pilot.resize_terminal(*WIDE)
+        await dashboard.press("f")
+        await dashboard.shows("side by side")
+        await dashboard.press("enter")
+        await dashboard.shows("places differ now", "cluster replication · future 1")
+        write("futures")
     for path in await asyncio.to_thread(simulation.end):
         path.unlink()
     simulation.folder.path.rmdir()

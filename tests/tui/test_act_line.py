@@ -93,8 +93,8 @@ def test_each_act_says_in_the_same_line_what_came_of_it(
 def test_an_act_that_cannot_be_sent_says_why_there_too() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("c")
-        text = await until(pilot, app, lambda text: "✗ a recording captures nothing" in text)
-        assert text.splitlines()[-3].startswith(" ✗ a recording captures nothing")
+        text = await until(pilot, app, lambda text: "✗ a recording has no frames" in text)
+        assert text.splitlines()[-3].startswith(" ✗ a recording has no frames")
 
     look("wire", None, ask)
 

@@ -225,6 +225,7 @@ def _twice(envelopes: Sequence[Envelope]) -> list[Envelope]:
         (_twice, "third-consumer"),
     ],
 )
+@pytest.mark.rotated
 def test_odd_histories_are_drawn_on_every_screen(
     spoil: Callable[[Sequence[Envelope]], list[Envelope]], recording: str
 ) -> None:

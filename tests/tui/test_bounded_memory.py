@@ -24,6 +24,7 @@ def _short_tape(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(player_module, "MAX_KEYFRAMES", 2)
 
 
+@pytest.mark.rotated
 def test_eight_hours_of_events_keep_no_more_than_four() -> None:
     stream, player = FactStream(), Player(Model("demo"))
     blocks: list[int] = []
@@ -37,6 +38,7 @@ def test_eight_hours_of_events_keep_no_more_than_four() -> None:
     assert max(blocks[HOURS // 2 :]) < max(blocks[: HOURS // 2]) * 1.05, blocks
 
 
+@pytest.mark.rotated
 def test_an_open_view_that_is_paused_for_hours_keeps_no_more() -> None:
     stream, player = FactStream(), Player(Model("demo"))
     player.take(list(stream.cycle(0)), stream.now_us)

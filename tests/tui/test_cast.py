@@ -33,7 +33,7 @@ def test_the_first_lesson_as_an_asciicast(tmp_path: Path) -> None:
     markers = [text for _, kind, text in events if kind == "m"]
     steps = [text for text in markers if re.match(r"\d+ ", text)]
     assert steps == [f"{number} {step.title}" for number, step in enumerate(script.steps, 1)]
-    assert "✓ the process has gone; nobody was told" in markers
+    assert "✓ the process has ended; nobody got a message" in markers
     bound = {name for step in script.steps for wait in step.expectations for name in wait.bind}
     assert bound <= header["moments"].keys()
     assert all(0 < at <= times[-1] for at in header["moments"].values())

@@ -126,7 +126,7 @@ def test_the_controller_is_killed_and_the_next_one_says_whom_it_elected_and_why(
     terminal.keys("v")
     terminal.keys("s")
     terminal.wait_for(
-        lambda s: has(s, rf"broker {victim} is here") and "all is well" in s,
+        lambda s: has(s, rf"broker {victim} is up") and "all is well" in s,
         "that the broker is back, as an event of the controller",
     )
 
@@ -144,10 +144,12 @@ def test_the_controller_is_killed_and_the_next_one_says_whom_it_elected_and_why(
         ),
         "that the controller moved its leaders before it let it go",
     )
-    terminal.wait_for(lambda s: f"broker {going} has gone, as it had said" in s, "that it went")
+    terminal.wait_for(
+        lambda s: f"broker {going} has stopped after controlled shutdown" in s, "that it went"
+    )
     terminal.keys("s")
     terminal.wait_for(
-        lambda s: has(s, rf"BrokerChange .*broker {going} is here") and "all is well" in s,
+        lambda s: has(s, rf"BrokerChange .*broker {going} is up") and "all is well" in s,
         "that it is back again",
     )
     terminal.keys("q")
@@ -181,7 +183,7 @@ def test_a_paused_brokers_session_counts_down_and_takes_its_znode_along(
             rf" {victim} +gone [\d.]+ m?s ago with b{victim}'s session",
             rf"/brokers/ids children → b{controller} BrokerChange",
         ),
-        "that its znode went with it, that the watch fired, and what came of it",
+        "that its znode went with it, that the watch fired, and what followed",
     )
     terminal.keys("r")
     terminal.wait_for(

@@ -130,7 +130,7 @@ def test_partitions_by_their_last_election_and_the_chain_behind_one() -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, ChainScreen)
-        assert "Because of what" in shown(app) or "Because of what" in screen_text(app.screen)
+        assert "What caused it" in shown(app) or "What caused it" in screen_text(app.screen)
         await pilot.press("escape")
         await pilot.press("v")
         await pilot.pause()

@@ -189,11 +189,11 @@ def test_one_broker_and_one_request_hop_by_hop() -> None:
         await pilot.pause()
         assert isinstance(app.screen, HopsScreen)
         text = shown(app)
-        assert "where its time went" in text
+        assert "how its time was spent" in text
         assert "request queue" in text
         assert "█" in text
         assert re.search(r"total +\d+ ms", text)
-        assert "…" not in text.split("total")[0].split("where its time went")[1]
+        assert "…" not in text.split("total")[0].split("how its time was spent")[1]
         assert "waiting until the new partitions have leaders" in text
         assert "receives CreateTopics" in text, "the control plane's hops are always recorded"
         await pilot.press("escape")

@@ -173,7 +173,7 @@ def test_keys_choose_a_broker_and_a_purgatory() -> None:
         app.look()
         text = shown(app)
         assert "[Fetch" in text
-        assert "nobody is kept waiting" in text
+        assert "no other request is kept waiting" in text
         assert "produce web-0" not in text.split("what happened")[0]
         assert "fetch web-0 for a consumer from patient #" in text
         await pilot.press("right")
@@ -247,7 +247,7 @@ def test_without_a_live_leader_it_says_who_led() -> None:
 
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         text = shown(app)
-        assert "✕ web-0 has no live leader: nobody can write or fetch" in text
+        assert "✕ web-0 has no live leader: clients cannot write or fetch" in text
         assert f"led it, last LEO {cut.before}" in text
         rows = app.screen.query_one(TroubleLines)
         assert rows.choice.key == WEB

@@ -59,7 +59,7 @@ def test_a_report_on_a_full_disk_ends_and_the_dashboard_goes_on() -> None:
     report = AppReport(Path("/dev/full"), time.monotonic() - 10)  # a line is due at once
     told = (
         "the report /dev/full has ended, because it cannot be written (No space left on device);"
-        " what it has up to then can be read"
+        " its lines up to then can be read"
     )
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""Where does the time go? Found on the Requests screen of a real cluster, in a backlog.
+"""Where is the time spent? Found on the Requests screen of a real cluster, in a backlog.
 
 The broker has one io thread, which the screen's key sets. Topics are created all the while, and
 each occupies that thread until ZooKeeper has answered. The produces wait for it in the queue.
@@ -66,7 +66,7 @@ def test_with_few_io_threads_the_time_goes_to_the_queue(cluster: Cluster) -> Non
         await screen.shows("Produce till-", "the latest requests", "hop by hop")
         await screen.see(lambda _: every_row_is_whole(screen.app.model), "all hops of each row")
         await screen.press("enter")
-        await screen.shows("where its time went", "request queue", "takes ", "answers ")
+        await screen.shows("how its time was spent", "request queue", "takes ", "answers ")
         await screen.press("escape")
         await screen.press("h")
         await screen.press("i")

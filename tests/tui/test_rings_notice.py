@@ -56,4 +56,4 @@ def test_that_nothing_older_is_remembered_is_said_once_while_the_key_is_held(
                     await pilot.press("<")
 
     asyncio.run(run())
-    assert said == ["nothing older is remembered"]
+    assert said == ["nothing older is stored"]

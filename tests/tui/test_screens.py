@@ -109,11 +109,11 @@ def test_enter_follows_the_chain_to_the_cause_and_to_what_followed() -> None:
             f"{elected.topic}-{elected.partition}"
         )
         await pilot.press("enter")
-        text = await until(pilot, app, lambda text: "Because of what, and what came of it" in text)
+        text = await until(pilot, app, lambda text: "What caused it, and what followed" in text)
         assert isinstance(app.screen, ChainScreen)
         assert "└▶" in text
         await pilot.press("escape")
-        await until(pilot, app, lambda text: "Because of what" not in text)
+        await until(pilot, app, lambda text: "What caused it" not in text)
         assert not isinstance(app.screen, ChainScreen)
 
     look(moment(LeaderElected)[0] + 150, ask)
@@ -298,7 +298,7 @@ def test_wrong_words_on_the_command_line_are_answered(
     no_recording = tmp_path / "x.jsonl"
     no_recording.write_text("hello\n")
     for words, answer in (
-        (["--replay", str(no_recording)], "no stream of kafka-edu events"),
+        (["--replay", str(no_recording)], "not a stream of kafka-edu events"),
         (["--screenshot", str(tmp_path / "x.svg")], "there is no cluster 'default'"),
         (
             ["--replay", str(RECORDING), "--screenshot", str(tmp_path / "no" / "x.svg")],
@@ -430,7 +430,7 @@ def test_a_long_explanation_is_read_page_by_page() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("question_mark")
         await until(pilot, app, lambda _: isinstance(app.screen, AboutScreen))
-        before = await until(pilot, app, lambda text: "Behind it stand" in text)
+        before = await until(pilot, app, lambda text: "Its classes" in text)
         await pilot.press("pagedown")
         await until(pilot, app, lambda text: text != before)
         await pilot.press("pageup")

@@ -70,6 +70,7 @@ def is_sorted(values: list[Value | None], order: Order) -> bool:
 
 
 @pytest.mark.parametrize(("screen", "kind"), SORTABLE)
+@pytest.mark.rotated
 def test_each_column_of_a_list_sorts_it_both_ways(screen: str, kind: type[Lines]) -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         lines = app.screen.query_one(kind)

@@ -38,6 +38,7 @@ from tui.app import (
 from tui.collector import THRESHOLDS, settle_collector
 from tui.player import Player
 from tui.screens import dashboard_screen
+from tui.screens.controller_screen import ControllerScreen
 from tui.screens.dashboard_screen import DashboardScreen
 from tui.view_model.cluster_view import ClusterView
 from tui.widgets.status_line import LATE_US, StatusLine
@@ -363,3 +364,19 @@ def test_the_collector_searches_less_often_and_leaves_the_start_alone() -> None:
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
+
+
+def test_a_tick_between_the_change_of_a_screen_and_its_mount_draws_the_screen_below() -> None:
+    async def run() -> None:
+        app = DashboardApp("demo", feed=SilentFeed())
+        async with app.run_test(size=(120, 40)) as pilot:
+            app.action_look("controller")
+            other = app.screen_stack[-1]
+            assert isinstance(other, ControllerScreen)
+            assert not other.is_mounted
+            app.look()
+            await pilot.pause()
+            assert other.is_mounted
+            app.look()
+
+    asyncio.run(run())

@@ -83,14 +83,14 @@ def test_the_arrows_lead_from_a_kill_to_the_new_leaders_and_time_stands_still(
 
     def wound_back(screen: str) -> bool:
         """Press on: what the rings hold comes while the key is held."""
-        if "nothing older is remembered" in screen:
+        if "nothing older is stored" in screen:
             return True
         terminal.keys("<")
         return False
 
     terminal.wait_for(wound_back, "the start of the cluster, out of the processes' rings")
     terminal.keys("9")
-    terminal.wait_for(lambda s: "every fact / the news" in s, "the time line on the whole screen")
+    terminal.wait_for(lambda s: "every fact / news only" in s, "the time line on the whole screen")
     terminal.keys("a")
 
     def stepped_to_the_start(screen: str) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from kafka_edu.instruments.breakpoints import BREAKPOINTS
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessResumed
@@ -17,7 +18,6 @@ from tests.tui.test_cluster_room import cluster_with
 from tui.app import DashboardApp
 from tui.screens.breakpoint_screen import BreakpointScreen
 from tui.screens.chain_screen import ChainScreen
-from tui.view_model.breakpoints import BREAKPOINTS
 from tui.view_model.descent import descent
 from tui.widgets.ticker_lines import TickerLines
 from tui.widgets.wheel_board import LIES, WheelBoard

@@ -68,6 +68,7 @@ def distributions(name: str) -> set[str]:
     return INSTALLED.get(name, {name_of(name)})
 
 
+@pytest.mark.source
 def test_no_shipped_module_imports_what_only_developers_install() -> None:
     allowed = MAIN.union(*(GROUPS[group] for group in FETCHED_BY_COMMANDS))
     ours = {
@@ -117,6 +118,7 @@ def at_import(module: Path) -> Iterator[str]:
             rest += ast.iter_child_nodes(node)
 
 
+@pytest.mark.source
 def test_all_tests_are_collected_without_the_developers_packages() -> None:
     """`./kafka-edu test --full` in a bare install: a test without its client skips when it runs.
 

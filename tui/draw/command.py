@@ -30,8 +30,8 @@ def _kinds() -> str:
     default="",
     metavar="MOMENT",
     help=(
-        "When: seconds since the begin (12.5), seconds before the end (-3), a time of day"
-        " (14:03:07), or right after an event (b1#4711). Default: now, or the recording's end."
+        "The moment: seconds since the beginning (12.5), seconds before the end (-3), a time of"
+        " day (14:03:07), or right after an event (b1#4711). Default: now, or the recording's end."
     ),
 )
 @click.option(
@@ -39,13 +39,15 @@ def _kinds() -> str:
     "begin",
     default="",
     metavar="MOMENT",
-    help="An earlier moment: draw before and after, or of a way only what lies between.",
+    help="An earlier moment. The picture then shows the state before and after, or only the"
+    " changes between the two moments.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help=f"Where to: {', '.join(f'x.{kind}' for kind in KINDS)}. Default: an SVG named by WHAT.",
+    help=f"The file to write: {', '.join(f'x.{kind}' for kind in KINDS)}. Default: an SVG named by"
+    " WHAT.",
 )
 def draw(
     what: Sequence[str],

@@ -43,7 +43,7 @@ def moment_of(envelopes: Sequence[Envelope], text: str) -> Moment:
     if clock := _CLOCK.fullmatch(text):
         hour, minute, second = map(int, clock.groups()[:3])
         if hour > 23 or minute > 59 or second > 59:
-            raise UnknownMomentError(f"'{text}' is no time of day")
+            raise UnknownMomentError(f"'{text}' is not a time of day")
         day = time.localtime(last.wall_ms / 1000)
         wall_s = time.mktime((*day[:3], hour, minute, second, *day[6:8], -1))
         wall_ms = round((wall_s + float(clock[4] or 0)) * 1000)
@@ -53,7 +53,8 @@ def moment_of(envelopes: Sequence[Envelope], text: str) -> Moment:
         return _at(envelopes, find_event(envelopes, text.split()).mono_us)
     except UnknownEventError as error:
         raise UnknownMomentError(
-            f"{error}. A moment is seconds since the begin (12.5), seconds before the end (-3), a"
+            f"{error}. A moment is seconds since the beginning (12.5), seconds before the end"
+            " (-3), a"
             " time of day (14:03:07), or an event (b1#4711)"
         ) from error
 

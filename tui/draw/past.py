@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from kafka_edu.common.topic_partition import TopicPartition, TopicPartitionError
 from kafka_edu.trace.event import Envelope
 
 from ..model import Model
@@ -56,13 +57,14 @@ def partition_of(past: Past, word: str) -> tuple[str, int]:
 
     Raises NothingToDrawError if the word names no partition.
     """
-    topic, _, number = word.rpartition("-")
     known = past.model(past.at).cluster.partitions.by_key
     found = next((key for key in known if str(key) == word), None)
     if found is not None:
         return found.topic, found.partition
     names = sorted(str(key) for key in known if not key.topic.startswith("__"))
     there = ", ".join(names[:8]) + (" …" if len(names) > 8 else "") if names else "none"
-    if not topic or not number.isdecimal():
-        raise NothingToDrawError(f"'{word}' names no partition: write one as web-1; known: {there}")
+    try:
+        TopicPartition.parse(word)
+    except TopicPartitionError as error:
+        raise NothingToDrawError(f"{error}; known: {there}") from None
     raise NothingToDrawError(f"there is no partition {word}; known: {there}")

@@ -124,12 +124,12 @@ def _progress(
 def znode_tree(past: Past, words: Sequence[str]) -> graphviz.Digraph:
     top = words[0] if words else ROOT
     if not top.startswith("/"):
-        raise NothingToDrawError(f"'{top}' is no path: it begins with /")
+        raise NothingToDrawError(f"'{top}' is not a path: a path begins with /")
     states = [_tree(past.model(moment).zookeeper, top) for moment in past.moments]
     if not states[-1] and not states[0]:
         raise NothingToDrawError(
-            f"no znode {top} is known. ZooKeeper's znodes are known only if the cluster's own,"
-            " embedded ZooKeeper tells of them"
+            f"no znode {top} is known. Znodes are known only if the cluster uses the embedded"
+            " ZooKeeper, which reports them"
         )
     drawn = znodes.changes(states[0], states[-1]) if past.begin else list(states[-1].values())
     return znodes.znodes_figure(f"Znodes, {past.when}", drawn)

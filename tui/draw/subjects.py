@@ -22,25 +22,28 @@ class Subject(NamedTuple):
 
 
 SUBJECTS: Final[Mapping[str, Subject]] = {
-    "cluster": Subject(
-        "", 0, "brokers, links that are not whole, leaders and ISRs", states.cluster
-    ),
+    "cluster": Subject("", 0, "brokers, links with a fault, leaders and ISRs", states.cluster),
     "log": Subject("TOPIC-N", 1, "a partition's replicas with their LSO, HW and LEO", states.log),
     "partition": Subject(
         "TOPIC-N",
         1,
-        "the controller's states of a partition, and the way",
+        "the controller's states of a partition, and its changes of state",
         ways.partition,
     ),
     "replica": Subject(
-        "TOPIC-N BROKER", 2, "the controller's states of a replica, and the way", ways.replica
+        "TOPIC-N BROKER",
+        2,
+        "the controller's states of a replica, and its changes of state",
+        ways.replica,
     ),
-    "group": Subject("GROUP", 1, "the states of a consumer group, and the way", ways.group),
+    "group": Subject(
+        "GROUP", 1, "the states of a consumer group, and its changes of state", ways.group
+    ),
     "transaction": Subject(
-        "ID", 1, "the states of a transactional id, and the way", ways.transaction
+        "ID", 1, "the states of a transactional id, and its changes of state", ways.transaction
     ),
     "znodes": Subject(
-        "[PATH]", 0, "znodes, their data, and whose session they need", states.znode_tree
+        "[PATH]", 0, "znodes, their data, and the session of each ephemeral one", states.znode_tree
     ),
     "chain": Subject("EVENT", 1, "an event's causes and what followed from it", facts.chain),
     "time-space": Subject("EVENT", 1, "the same, as messages between processes", facts.time_space),

@@ -92,9 +92,9 @@ def _machine(
 ) -> graphviz.Digraph:
     """Draw a state machine, with the states that the object `of` has gone through.
 
-    If the object has not changed, only its present state is marked. The table of states comes from
+    If the object has not changed, only its current state is marked. The table of states comes from
     the brokers' events. `told` returns what an event reports about the object: a change, the
-    present state, or None. `told` may add the names of all such objects to `known`.
+    current state, or None. `told` may add the names of all such objects to `known`.
     """
     begin = past.begin.events if past.begin else 0
     way: list[str] = []

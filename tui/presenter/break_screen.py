@@ -45,8 +45,8 @@ class BreakScreen(ModalScreen[None]):
             with VerticalScroll(can_focus=False):
                 yield _Ideas(text)
             yield Label(
-                "t opens a terminal: the arrow key up has these commands.\nThe cluster is this"
-                " one. It goes when the chapter ends.",
+                "t opens a terminal: the arrow key ↑ shows these commands.\nThe terminal uses the"
+                " cluster of this chapter, which is removed when the chapter ends.",
                 markup=False,
             )
         yield Footer(compact=True, show_command_palette=False)

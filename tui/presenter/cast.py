@@ -21,7 +21,7 @@ from .presenter_app import PresenterApp
 COLUMNS: Final = 110
 ROWS: Final = 38
 MOST_STEPS_FRAMES: Final = 40
-"""The maximum number of frames while a step waits. So a long wait is played faster."""
+"""The maximum number of frames while a step waits. A long wait is played faster to fit."""
 FRAME_S: Final = 0.15
 LETTERS_A_SECOND: Final = 40
 SHORTEST_S: Final = 1.5
@@ -61,7 +61,7 @@ class _Film:
         """(Step, number of the expectation), for all expectations that have a marker."""
 
     def take(self, app: PresenterApp) -> None:
-        """Add the present screen as a frame, if it differs from the last frame."""
+        """Add the current screen as a frame, if it differs from the last frame."""
         strips = app.screen._compositor.render_strips()
         rows = [strip.render(self._console) for strip in strips][:ROWS]
         changed = [

@@ -28,10 +28,12 @@ from kafka_edu.common.python_process import DEFAULT_CLUSTER
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Present on a recording instead; several are merged.",
 )
-@click.option("--plain", is_flag=True, help="Without the dashboard: text only.")
-@click.option("--from-start", is_flag=True, help="Do not go on where you stopped.")
+@click.option("--plain", is_flag=True, help="Print only text, without the dashboard.")
+@click.option("--from-start", is_flag=True, help="Begin at the first step, not where you stopped.")
 @click.option("--check", is_flag=True, help="Only check the file.")
-@click.option("--fast", is_flag=True, help="Without keys: go on when all has been seen.")
+@click.option(
+    "--fast", is_flag=True, help="Without keys: continue when the step has seen all its events."
+)
 def present(
     script_file: Path,
     cluster: str,

@@ -42,12 +42,15 @@ from kafka_edu.instruments.presenter.script import FactFilter
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.sentences import sentence, teller
+from kafka_edu.instruments.stage_feed import StageFeed
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 
+from ..asking import by_socket
 from ..load_process import LoadProcess
 from ..model import Model
+from ..simulated_load import SimulatedLoad
 from ..widgets.status_line import LATE_US
 from .audience import Audience
 from .job_process import JobProcess
@@ -92,14 +95,16 @@ class PlainPresenter:
         *,
         folder: ClusterFolder | None = None,
         replay: Replay | None = None,
+        feed: StageFeed | None = None,
         fast: bool = False,
         recorder: Recorder | None = None,
         audience: Audience | None = None,
     ) -> None:
-        """Create the presenter.
+        """Create the presenter. A simulated cluster has a `feed`.
 
         `recorder` writes every event that arrives. An `audience` also answers the questions.
         """
+        presentation.rewinds = feed is not None
         self.presentation = presentation
         self._audience = audience
         self._bookmark = bookmark
@@ -107,17 +112,17 @@ class PlainPresenter:
         self._replay = replay
         self._fast = fast
         self._recorder = recorder
-        self._feed = TraceFeed(folder) if folder is not None else None
+        self._feed: TraceFeed | StageFeed | None = feed
+        if feed is None and folder is not None:
+            self._feed = TraceFeed(folder)
         self._model = Model(name)
         self._console = Console(highlight=False, soft_wrap=False)
-        self._load = LoadProcess(name) if folder is not None else None
-        self._stage = (
-            Stage(
-                folder, self._load, self._model, JobProcess(name, presentation.script.jobs.command)
-            )
-            if folder is not None and self._load is not None
-            else None
-        )
+        self._load: LoadProcess | SimulatedLoad | None = None
+        self._stage: Stage | None = None
+        if folder is not None:
+            ask, jobs = by_socket(folder), JobProcess(name, presentation.script.jobs.command)
+            self._load = SimulatedLoad(ask) if feed is not None else LoadProcess(name)
+            self._stage = Stage(folder, ask, self._load, self._model, jobs)
         self._printed: list[Line] = []
         self._shown = -1
         self._facts = 0
@@ -130,7 +135,9 @@ class PlainPresenter:
 
     @property
     def _clock_us(self) -> int:
-        return self._replay.clock_us if self._replay is not None else now_us()
+        if self._replay is not None:
+            return self._replay.clock_us
+        return self._feed.now_us() if isinstance(self._feed, StageFeed) else now_us()
 
     async def run(self) -> None:
         """Present until the learner has seen the end or leaves.
@@ -148,22 +155,28 @@ class PlainPresenter:
                 reading.cancel()
                 await asyncio.gather(reading, return_exceptions=True)
             if self._load is not None:
-                self._load.stop()
+                await self._load.stop()
             if self._stage is not None:
                 self._stage.close_jobs()
 
-    async def _present(self, feed: TraceFeed | None, keys: "asyncio.Queue[str]") -> None:
+    async def _present(
+        self, feed: TraceFeed | StageFeed | None, keys: "asyncio.Queue[str]"
+    ) -> None:
         at = self.presentation
         if self._replay is not None:
             self._rewind(self._replay)
-        elif self._folder is not None and at.moments:
+        elif self._folder is not None and at.moments and not isinstance(feed, StageFeed):
             past = await look_back(self._folder, since_us=at_last(at))
             self._take(past.envelopes)
-        self._perform(at.begin())
+        if isinstance(feed, StageFeed) and self._stage is not None:
+            self._stage.went_back(at.load())  # the place was saved with the run
+        await self._perform(at.begin())
         patience, seen = time.monotonic(), at.place()
         while not self.finished:
             self._show()
             if feed is not None:
+                if isinstance(feed, StageFeed):
+                    self._look_at_stage(feed)
                 arrived = feed.drain()
                 if self._recorder is not None:
                     self._recorder.write(arrived)
@@ -173,7 +186,7 @@ class PlainPresenter:
             at.skip_texts()
             await self._act()
             self._look_at_jobs()
-            self._perform(at.after_seen(self._clock_us))
+            await self._perform(at.after_seen(self._clock_us))
             self._show()
             if self._audience is not None:
                 for line in self._audience.look(at):
@@ -184,10 +197,16 @@ class PlainPresenter:
             elif feed is not None and feed.late_us() > LATE_US:
                 patience = time.monotonic()
             if self._fast:
-                self._go_on_fast(patience)
+                await self._go_on_fast(patience)
                 await asyncio.sleep(TICK_S if feed is not None else 0)
             elif not await self._take_key(keys):
                 return
+
+    def _look_at_stage(self, feed: StageFeed) -> None:
+        """Raise PlainError if the simulation has ended."""
+        feed.went_back()
+        if feed.failed:
+            raise PlainError(feed.failed)
 
     def _rewind(self, replay: Replay) -> None:
         """Wind the recording to the learner's saved place, or to the beginning at the first
@@ -267,13 +286,13 @@ class PlainPresenter:
         act = self._acts[0].act
         try:
             values = self._stage.target(act, self.presentation.names)
-            await asyncio.to_thread(self._stage.perform, act, values)
+            await self._stage.perform(act, values)
         except StageError as error:
             self.presentation.act_failed(str(error))
             self._acts.clear()
         else:
             self._acts.pop(0)
-            self._perform(self.presentation.act_done())
+            await self._perform(self.presentation.act_done())
 
     def _look_at_jobs(self) -> None:
         """Show why the process of the jobs has ended, if it has. Raises PlainError with --fast."""
@@ -283,12 +302,12 @@ class PlainPresenter:
         if self._fast:
             raise PlainError(in_vain(self.presentation))
 
-    def _perform(self, effects: Iterable[Effect]) -> None:
+    async def _perform(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
             match effect:
                 case StartLoad() | StopLoad() | OpenJobs() | RunJob() if self._stage is not None:
                     try:
-                        self._stage.perform_effect(effect)
+                        await self._stage.perform_effect(effect)
                     except StageError as error:
                         self.presentation.act_failed(str(error))
                 case Listen(level) if self._feed is not None:
@@ -337,31 +356,33 @@ class PlainPresenter:
             return True
         match key:
             case " " | "\r" | "\n":
-                self._perform(at.go_on(self._clock_us))
+                await self._perform(at.go_on(self._clock_us))
             case "b" | "\x7f" | "\x08":
                 if not at.erase():
-                    self._perform(at.back())
-            case "B" if self._stage is not None and at.script.breaks:
+                    await self._perform(at.back())
+            case "B" if isinstance(self._feed, TraceFeed) and self._stage and at.script.breaks:
                 try:
                     self._console.print("\n".join(as_lines(self._stage.ideas(at))), markup=False)
                 except StageError as error:
                     self._console.print(str(error), style="red", markup=False)
             case "q" | "\x04" | "\x1b" | "":
-                self._console.print("[dim]stopped here; the same command goes on from here[/]")
+                self._console.print("[dim]stopped here; the same command continues here[/]")
                 return False
             case digit if digit.isdecimal():
-                self._perform(at.choose(int(digit), self._clock_us))
+                await self._perform(at.choose(int(digit), self._clock_us))
         return True
 
-    def _go_on_fast(self, patience: float) -> None:
+    async def _go_on_fast(self, patience: float) -> None:
         at = self.presentation
+        if isinstance(self._feed, StageFeed) and self._stage is not None:
+            await self._stage.let_run(at.waits)  # virtual time passes only while the step needs it
         if self._acts:
             return
         late = time.monotonic() - patience > FAST_PATIENCE_S
         if at.waits and (late or (self._replay is not None and at.failure)):
             raise PlainError(in_vain(at))
         if not at.waits or at.failure or at.your_turn:
-            self._perform(at.go_on(self._clock_us))
+            await self._perform(at.go_on(self._clock_us))
 
 
 @contextlib.contextmanager

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
 from kafka_edu.instruments.look_back import look_back
-from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.bookmark import KeepsPlace
 from kafka_edu.instruments.presenter.page import in_vain
 from kafka_edu.instruments.presenter.presentation import (
     Effect,
@@ -26,13 +27,14 @@ from kafka_edu.instruments.presenter.presentation import (
     StopLoad,
     Watch,
 )
-from kafka_edu.instruments.presenter.script import ScriptAct
 from kafka_edu.instruments.replay import Replay
+from kafka_edu.instruments.stage_feed import StageFeed
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope
 
 from ..app import DashboardApp
+from ..asking import Ask
 from ..screens.registry import DECLARATIONS
 from ..widgets.status_line import LATE_US
 from .audience import Audience
@@ -46,7 +48,12 @@ from .stage import Stage, StageError, at_last, to_ms
 #: late.
 FAST_PATIENCE_S: Final = 300.0
 FAST_PLAY_US: Final = 1_000_000
+AHEAD_SPEEDS: Final = 3
+"""How many steps of the speed are between that of a clock and ×10. At full speed, a cluster with
+nothing to do gets minutes further until the dashboard has taken one event.
+"""
 
+StageEffect = StartLoad | StopLoad | OpenJobs | RunJob | Perform
 _DIGITS: Final = {each.key: each for each in DECLARATIONS}
 
 
@@ -69,6 +76,7 @@ class PresenterApp(DashboardApp):
         Binding("enter", "say_number", "says it", show=False, priority=True),
         Binding("backspace", "page_back", "back", priority=True),
         Binding("B", "break_it", "break"),
+        Binding("R", "begin_again", "again from here"),
         Binding("pageup", "scroll_page(-1)", "text up", show=False, priority=True),
         Binding("pagedown", "scroll_page(1)", "text down", show=False, priority=True),
         *_digit_bindings(),
@@ -77,20 +85,26 @@ class PresenterApp(DashboardApp):
     def __init__(
         self,
         presentation: Presentation,
-        bookmark: Bookmark,
+        bookmark: KeepsPlace,
         name: str,
         *,
         folder: ClusterFolder | None = None,
         replay: Replay | None = None,
+        feed: StageFeed | None = None,
         fast: bool = False,
         audience: Audience | None = None,
+        ask: Ask | None = None,
     ) -> None:
-        """Create the app with the `folder` of a live cluster, or with a `replay`.
+        """Create the app with the `folder` of a live cluster, or with a `replay`. A simulated
+        cluster also has a `feed`.
 
-        With `fast`, no keys are needed. An `audience` also answers the questions.
+        With `fast`, no keys are needed. An `audience` also answers the questions. `ask` has acts
+        carried out, as in DashboardApp.
         """
-        super().__init__(name, folder, replay)
+        super().__init__(name, folder, replay, feed=feed, ask=ask)
         self.presentation = presentation
+        presentation.rewinds = feed is not None
+        self.model.goes_on_in_past = feed is None
         self._audience = audience
         self._said: tuple[int, list[str]] = (0, [])
         """A page number, and the audience's lines on this page."""
@@ -98,14 +112,23 @@ class PresenterApp(DashboardApp):
         """The reason why a fast presentation could not continue, or "" if it could."""
         self._bookmark = bookmark
         self._fast = fast
+        self._ahead: Callable[[Presentation], bool] | None = None
+        self._ahead_to = ""
         self._stage = (
             Stage(
-                folder, self._load, self.model, JobProcess(name, presentation.script.jobs.command)
+                folder,
+                self.ask_supervisor,
+                self._load,
+                self.model,
+                JobProcess(name, presentation.script.jobs.command),
             )
             if folder is not None and self._load is not None
             else None
         )
+        self._due: deque[StageEffect] = deque()
+        """The effects that the stage still has to carry out, in their order."""
         self._acting = False
+        """Whether the stage carries out an effect."""
         self._begun = False
         self._front_us = 0
         """The recording's position before the learner went back, in µs."""
@@ -117,14 +140,16 @@ class PresenterApp(DashboardApp):
         if replay is not None:
             replay.playing = False
 
-    def on_unmount(self) -> None:
+    async def on_unmount(self) -> None:
         """End the jobs too. Textual also calls the dashboard's own `on_unmount`."""
         if self._stage is not None:
             self._stage.close_jobs()
 
     @property
     def clock_us(self) -> int:
-        return self.replay.clock_us if self.replay is not None else now_us()
+        if self.replay is not None:
+            return self.replay.clock_us
+        return self._simulation.now_us() if self._simulation is not None else now_us()
 
     def _observe(self, envelope: Envelope) -> bool:
         before = self.presentation.seen.count(True)
@@ -151,7 +176,9 @@ class PresenterApp(DashboardApp):
         at = self.presentation
         if self.replay is not None:
             self.player.wind_to(to_ms(at_last(at) - self.replay.begin_us))
-        elif self._folder is not None and at.moments:
+        elif self._simulation is not None and self._stage is not None:
+            self._stage.went_back(at.load())  # the place was saved with the run
+        elif self._folder is not None and at.moments and self._simulation is None:
             self.run_worker(self._catch_up(self._folder), group="past")
         self._perform(at.begin())
         if self._audience is not None:
@@ -205,10 +232,38 @@ class PresenterApp(DashboardApp):
         if self._fast:
             self._go_on_fast()
 
+    def play_ahead(self, until: Callable[[Presentation], bool], name: str = "") -> None:
+        """Play a simulated cluster without keys and ten times as fast as a clock, `until` a moment
+        of the presentation. There it stands still.
+
+        At that speed the cluster is some seconds further when the presentation takes an event. So
+        with the `name` of a moment, the time is shown at which this name was bound.
+        """
+        self._fast, self._ahead, self._ahead_to = True, until, name
+        self.run_worker(self._change_speed("sim-faster"), group="stage")
+
+    async def _change_speed(self, command: str) -> None:
+        for _ in range(AHEAD_SPEEDS):
+            await self.ask_supervisor(command, {})
+
+    def _arrived(self, at: Presentation) -> bool:
+        """Return whether the moment has come to which the presentation is played without keys."""
+        if self._ahead is None or not self._ahead(at):
+            return False
+        self._fast, self._ahead = False, None
+        self.run_worker(self._change_speed("sim-slower"), group="stage")
+        self._to_stage("sim-pause")
+        if self._ahead_to in at.named_us:
+            self._perform([ShowMoment(at.named_us[self._ahead_to])])
+        return True
+
     def _go_on_fast(self) -> None:
         at = self.presentation
-        if self._acting:
+        if self._acting or self._arrived(at):
             return
+        if self._simulation is not None and self._stage is not None:
+            # Virtual time passes only while the step needs it.
+            self.run_worker(self._let_run(self._stage, at.waits), group="stage")
         now = (at.step, at.phase, tuple(at.seen))
         if now != self._last or self.model.late_us > LATE_US:
             self._last, self._patience_from = now, time.monotonic()
@@ -239,15 +294,12 @@ class PresenterApp(DashboardApp):
             match effect:
                 case ShowScreen(name):
                     self.action_look(name)
-                case StartLoad() | StopLoad() | OpenJobs() | RunJob() if self._stage is not None:
-                    try:
-                        self._stage.perform_effect(effect)
-                    except StageError as error:
-                        self.presentation.act_failed(str(error))
+                case StartLoad() | StopLoad() | OpenJobs() | RunJob() | Perform() if (
+                    self._stage is not None
+                ):
+                    self._due.append(effect)
                 case Listen(level):
                     self.listen_at(level)
-                case Perform(act):
-                    self._act(act)
                 case Watch():
                     self._watch()
                 case ShowMoment(mono_us):
@@ -258,32 +310,37 @@ class PresenterApp(DashboardApp):
                     self._bookmark.forget()
                     self.exit()
                     return
+        if self._due and not self._acting and self._stage is not None:
+            self._acting = True
+            self.run_worker(self._carry_out(self._stage), group="script-act")
         if effects:
             self._changed()
             self.look()
 
-    def _act(self, act: ScriptAct) -> None:
-        if self._stage is None or self._acting:
-            return
+    async def _carry_out(self, stage: Stage) -> None:
+        """Let the stage carry out the effects that are due, one after the other."""
         try:
-            values = self._stage.target(act, self.presentation.names)
-        except StageError as error:
-            self.presentation.act_failed(str(error))
-            return
-        self._acting = True
-        self.run_worker(self._act_in_thread(self._stage, act, values), group="script-act")
+            while self._due:
+                effect = self._due.popleft()
+                try:
+                    if isinstance(effect, Perform):
+                        values = stage.target(effect.act, self.presentation.names)
+                        await stage.perform(effect.act, values)
+                    else:
+                        await stage.perform_effect(effect)
+                except StageError as error:
+                    self.presentation.act_failed(str(error))
+                else:
+                    if isinstance(effect, Perform):
+                        self._perform(self.presentation.act_done())
+        finally:
+            self._acting = False
 
-    async def _act_in_thread(
-        self, stage: Stage, act: ScriptAct, values: dict[str, int | str]
-    ) -> None:
+    async def _let_run(self, stage: Stage, runs: bool) -> None:
         try:
-            await asyncio.to_thread(stage.perform, act, values)
+            await stage.let_run(runs)
         except StageError as error:
-            self._acting = False
             self.presentation.act_failed(str(error))
-        else:
-            self._acting = False
-            self._perform(self.presentation.act_done())
 
     def _watch(self) -> None:
         """Play the recording until the step has seen all its expectations."""
@@ -297,7 +354,7 @@ class PresenterApp(DashboardApp):
         if self.player.replay is None:
             self.player.toggle()
         replay = self.player.replay
-        if replay is None:
+        if replay is None or not self.player.holds(mono_us):
             return
         self._front_us = max(self._front_us, replay.clock_us)
         self.player.wind_to(to_ms(mono_us - replay.begin_us))
@@ -311,7 +368,7 @@ class PresenterApp(DashboardApp):
             self._watch()
 
     def look(self) -> None:
-        """Let the present screen draw, with the presenter's panel below it."""
+        """Let the current screen draw, with the presenter's panel below it."""
         if (screen := self.shown_screen()) is not None and not screen.query(PresenterPanel):
             screen.mount(PresenterPanel(self.presentation), before=screen.acts)
             screen.add_class("-presented")
@@ -324,7 +381,10 @@ class PresenterApp(DashboardApp):
         if action == "say_number":
             return bool(self.presentation.typed)
         if action == "break_it":
-            return self._stage is not None and bool(self.presentation.script.breaks)
+            real = self._stage is not None and self._simulation is None  # clients can reach it
+            return real and bool(self.presentation.script.breaks)
+        if action == "begin_again":
+            return self.presentation.may_begin_again()
         if action == "page_back":
             return self.presentation.shown > 0 or bool(self.presentation.typed)
         if action == "scroll_page":
@@ -336,6 +396,15 @@ class PresenterApp(DashboardApp):
             effects = self.presentation.go_on(self.clock_us)
             self._changed()
             self._perform(effects)
+            self._run_on()
+
+    def _run_on(self) -> None:
+        """Let a simulated cluster go on that stands still, because the learner went on."""
+        run = self.model.simulation
+        if self._fast or run is None or run.state != "paused" or self.presentation.looking_back:
+            return
+        self.player.to_now()
+        self._to_stage("sim-run")
 
     def action_break_it(self) -> None:
         """Show the ideas for breaking something by hand, with the present names of the cluster."""
@@ -345,6 +414,28 @@ class PresenterApp(DashboardApp):
             self.push_screen(BreakScreen(self._stage.ideas(self.presentation)))
         except StageError as error:
             self.notify(str(error), severity="error", markup=False)
+
+    def action_begin_again(self) -> None:
+        """Let the simulated cluster go back to the start of the shown step, and do it again."""
+        if self._acting or not self.presentation.may_begin_again():
+            return
+        # The first step begins when the cluster is up.
+        run = self.model.simulation
+        at_us = max(
+            self.presentation.began_us(self.presentation.shown),
+            run.run_us if run is not None else 0,
+        )
+        self._to_stage("sim-back", {"at_us": at_us, "plays": 1, "forgets": 1})
+
+    def went_back(self) -> None:
+        """Go back with the cluster: begin the step of this time again."""
+        super().went_back()
+        effects = self.presentation.went_back(self.clock_us)
+        if effects is None or self._stage is None:
+            return
+        self._due.clear()  # they belong to the time that is void now
+        self._stage.went_back(self.presentation.load())
+        self._perform([ShowNow(), *effects])
 
     def action_say_number(self) -> None:
         self.action_go_on()
@@ -364,6 +455,8 @@ class PresenterApp(DashboardApp):
         effects = self.presentation.choose(number, self.clock_us)
         self._changed()
         self._perform(effects)
+        if self.presentation.watching:
+            self._run_on()
         self.look()
 
     @property

@@ -3,7 +3,9 @@
 import asyncio
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,16 +18,19 @@ from kafka_edu.instruments.presenter.presentation import Missed, Presentation
 from kafka_edu.instruments.presenter.script import Script
 from kafka_edu.instruments.recording import Recorder, cluster_of, read_recordings
 from kafka_edu.instruments.replay import Replay
+from kafka_edu.instruments.stage_feed import StageFeed
 from kafka_edu.supervisor.action_client import (
     ActionAddress,
     ActionClient,
     ActionRefusedError,
     NoSupervisorError,
+    ask_once,
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.wire_format import TraceFormatError
 
 from ..screens.registry import DECLARATIONS
+from ..simulation import Simulation
 from .audience import Audience
 
 if TYPE_CHECKING:  # the module imports the whole dashboard
@@ -33,6 +38,9 @@ if TYPE_CHECKING:  # the module imports the whole dashboard
 
 #: The size of the dashboard, in columns and rows, for a fast presentation without a terminal.
 _SIZE: Final = (120, 40)
+LOOK_EVERY_S: Final = 0.05
+SPEEDS: Final = 10
+"""More steps of the speed than there are, so the last one is as fast as the machine can."""
 
 
 def screen_names() -> list[str]:
@@ -51,6 +59,10 @@ class Scene(NamedTuple):
     """The key under which the learner's place in the script is saved."""
     folder: ClusterFolder | None = None
     replay: Replay | None = None
+    feed: StageFeed | None = None
+    """The events of a simulated cluster."""
+    resumes: bool = False
+    """Whether a simulated cluster stands where the learner has left it."""
 
     @classmethod
     def of_cluster(cls, cluster: str) -> "Scene":
@@ -68,6 +80,50 @@ class Scene(NamedTuple):
         return cls(cluster_of(files[0]), key, replay=replay)
 
 
+@contextmanager
+def simulated_scene(
+    name: str, scenario: Path, *, hurry: bool, reach_us: int | None = None
+) -> Iterator[Scene]:
+    """Start a simulated cluster from a scenario file, and end it after the block.
+
+    With `hurry`, virtual time passes as fast as the machine can. With `reach_us`, it does so up to
+    this time, where the learner has left the cluster. Raises click's exception if the simulation
+    cannot be started.
+    """
+    try:
+        simulation = Simulation(str(scenario), None, resumes=reach_us is not None)
+    except OSError as error:
+        raise click.ClickException(f"the simulation cannot be started: {error}") from error
+    try:
+        _begin(simulation, hurry, reach_us)
+        resumes = reach_us is not None
+        key = f"{name} in virtual time"  # a real cluster of this name has its own place
+        yield Scene(name, key, simulation.folder, feed=simulation.feed, resumes=resumes)
+    finally:
+        simulation.end_and_delete()
+
+
+def _begin(simulation: Simulation, hurry: bool, reach_us: int | None) -> None:
+    """Wait until the simulated cluster is up, and has come to `reach_us`."""
+    while not simulation.folder.action_address.exists():
+        if failure := simulation.failure():
+            raise click.ClickException(failure)
+        time.sleep(LOOK_EVERY_S)
+    try:
+        with ActionClient(ActionAddress.read(simulation.folder.action_address)) as client:
+            client.ask("wait-ready")
+            if reach_us is not None:
+                click.echo(
+                    f"the simulated cluster goes on to {reach_us / 1e6:.1f} s, where you left"
+                )
+                client.ask("sim-reach", at_us=reach_us)
+                client.ask("sim-run")
+            for _ in range(SPEEDS if hurry else 0):
+                client.ask("sim-faster")
+    except (ActionRefusedError, NoSupervisorError) as error:
+        raise click.ClickException(simulation.failure() or str(error)) from error
+
+
 class Outcome(NamedTuple):
     """The result of a presentation."""
 
@@ -77,6 +133,8 @@ class Outcome(NamedTuple):
     """Name → value, for the values that the script's waits and pictures have set."""
     missed: Sequence[Missed]
     """The questions that the learner answered wrongly."""
+    left_us: int = 0
+    """The time at which the current step began, if the learner has not seen the end."""
 
 
 def run_presentation(
@@ -99,7 +157,8 @@ def run_presentation(
     cannot continue.
     """
     bookmark = Bookmark(script_file, script.digest, scene.key)
-    place = None if from_start or fast else bookmark.load()
+    afresh = from_start or fast or (scene.feed is not None and not scene.resumes)
+    place = None if afresh else bookmark.load()
     presentation = Presentation(
         script, live=scene.replay is None, place=place, missed_before=missed_before
     )
@@ -107,7 +166,11 @@ def run_presentation(
         finished = _run_plain(presentation, bookmark, scene, fast, recorder, audience)
     else:
         finished = _run_dashboard(presentation, bookmark, scene, fast, audience)
-    return Outcome(finished, presentation.names, presentation.missed())
+    begun, left_us = presentation.step_begun()
+    if scene.feed is not None and not (fast or finished):
+        # The cluster ends here, and can only go on where a step begins.
+        bookmark.save(begun)
+    return Outcome(finished, presentation.names, presentation.missed(), left_us)
 
 
 def write_cast(script: Script, script_file: Path, scene: Scene, file: Path) -> "Cast":
@@ -141,6 +204,7 @@ def _run_plain(
         scene.name,
         folder=scene.folder,
         replay=scene.replay,
+        feed=scene.feed,
         fast=fast,
         recorder=recorder,
         audience=audience,
@@ -171,6 +235,7 @@ def _run_dashboard(
         scene.name,
         folder=scene.folder,
         replay=scene.replay,
+        feed=scene.feed,
         fast=fast,
         audience=audience,
     )
@@ -186,7 +251,7 @@ def _run_dashboard(
     if fast:
         click.echo(f"all {len(presentation.script.steps)} steps were seen")
     elif not app.finished:
-        click.echo("stopped; the same command goes on from there")
+        click.echo("stopped; the same command continues there")
     return app.finished
 
 
@@ -194,8 +259,7 @@ def _live(cluster: str) -> ClusterFolder:
     """Return the folder of a running cluster. Raises click's exception if the cluster is not up."""
     try:
         folder = ClusterFolder.of(cluster)
-        with ActionClient(ActionAddress.read(folder.action_address)) as client:
-            client.ask("status")
+        ask_once(folder.action_address, "status")
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     except (NoSupervisorError, ActionRefusedError) as error:

@@ -14,16 +14,13 @@ from kafka_edu.instruments.presenter.presentation import (
     resolve,
 )
 from kafka_edu.instruments.presenter.script import ScriptAct
-from kafka_edu.supervisor.action_client import (
-    ActionAddress,
-    ActionClient,
-    ActionRefusedError,
-    NoSupervisorError,
-)
+from kafka_edu.supervisor.action_client import ActionRefusedError, NoSupervisorError, ask_once
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
+from ..asking import Ask
 from ..load_process import LoadProcess
 from ..model import Model
+from ..simulated_load import SimulatedLoad
 from .job_process import JobProcess
 
 
@@ -45,17 +42,29 @@ class Stage:
     """Carries out the acts, loads and jobs that a script requests."""
 
     def __init__(
-        self, folder: ClusterFolder, load: LoadProcess, model: Model, jobs: JobProcess
+        self,
+        folder: ClusterFolder,
+        ask: Ask,
+        load: LoadProcess | SimulatedLoad,
+        model: Model,
+        jobs: JobProcess,
     ) -> None:
         self._folder = folder
+        self._supervisor = ask
         self._load = load
         self._model = model
         self._jobs = jobs
         self._options: tuple[str, ...] = ()
         """The options of the load that was started last."""
+        self._runs = True
+        """Whether a simulated cluster runs."""
+        self._may_run = True
+        """Whether it is to run, as `let_run` was called last."""
+        self._changes = False
+        """Whether `let_run` waits for an answer."""
 
     def knows(self) -> Knows:
-        """Return the present controller, leaders and ZooKeeper servers, as the model knows them."""
+        """Return the current controller, leaders and ZooKeeper servers, as the model knows them."""
         cluster = self._model.cluster
         partitions = {
             str(key): (row.leader, row.isr) for key, row in cluster.partitions.by_key.items()
@@ -69,8 +78,7 @@ class Stage:
         Raises StageError if a name is not known now.
         """
         try:
-            with ActionClient(ActionAddress.read(self._folder.action_address)) as client:
-                status = client.ask("status")["status"]
+            status = ask_once(self._folder.action_address, "status")["status"]
         except (NoSupervisorError, ActionRefusedError) as error:
             raise StageError(str(error)) from error
         match status:
@@ -90,42 +98,64 @@ class Stage:
         except UnknownTargetError as error:
             raise StageError(str(error)) from error
 
-    def perform(self, act: ScriptAct, values: Mapping[str, int | str]) -> None:
-        """Carry out an act and wait for its result. The call blocks.
+    async def perform(self, act: ScriptAct, values: Mapping[str, int | str]) -> None:
+        """Carry out an act and wait for its result.
 
         Raises StageError if the act is refused or impossible.
         """
+        await self._ask(act.name, values)
+
+    async def _ask(self, action: str, values: Mapping[str, int | str]) -> None:
         try:
-            with ActionClient(ActionAddress.read(self._folder.action_address)) as client:
-                client.ask(act.name, **values)
+            await self._supervisor(action, values)
         except (NoSupervisorError, ActionRefusedError) as error:
             raise StageError(str(error)) from error
 
-    def perform_effect(self, effect: StartLoad | StopLoad | OpenJobs | RunJob) -> None:
+    async def perform_effect(self, effect: StartLoad | StopLoad | OpenJobs | RunJob) -> None:
         """Start or stop the load or a job. Raises StageError if that fails."""
         match effect:
             case StartLoad(options):
-                self._start_load(options)
+                await self._start_load(options)
             case StopLoad():
-                self._load.stop()
+                await self._load.stop()
             case OpenJobs():
                 self._open_jobs()
             case RunJob(name):
                 self._run_job(name)
 
-    def _start_load(self, options: tuple[str, ...]) -> None:
+    async def _start_load(self, options: tuple[str, ...]) -> None:
         """Start a load.
 
         If this presentation runs a load with other options, that load ends first.
         """
-        if self._load.running and options == self._options:
+        if options == self._options and await self._load.runs():
             return
-        self._load.stop()
+        await self._load.stop()
         self._options = options
         try:
-            self._load.start(options)
+            await self._load.start(options)
         except OSError as error:
             raise StageError(f"the load cannot be started: {error}") from error
+
+    async def let_run(self, runs: bool) -> None:
+        """Let a simulated cluster run, or pause it. Do nothing if this is no change.
+
+        Raises StageError if the simulation has ended.
+        """
+        self._may_run = runs
+        if self._changes:  # the request before must have its answer first
+            return
+        self._changes = True
+        try:
+            while (wish := self._may_run) != self._runs:
+                await self._ask("sim-run" if wish else "sim-pause", {})
+                self._runs = wish
+        finally:
+            self._changes = False
+
+    def went_back(self, options: tuple[str, ...] | None) -> None:
+        """Note the load that runs now, because the simulated cluster has gone back. None: none."""
+        self._options = options or ()
 
     def _open_jobs(self) -> None:
         try:

@@ -53,7 +53,7 @@ class AboutScreen(ModalScreen[None]):
             yield Label(self._subject.title, classes="title", markup=False)
             with VerticalScroll(can_focus=False):
                 yield Static(self._words())
-            yield Label("Behind it stand (enter or o opens one):", markup=False)
+            yield Label("Its classes (enter or o opens one):", markup=False)
             yield _Classes(
                 *(
                     Option(
@@ -76,7 +76,7 @@ class AboutScreen(ModalScreen[None]):
         if self._sortable is not None:
             text.append(f"\n{self._sortable.subject.title}: S sorts the list by ")
             text.append(", ".join(order.name for order in self._sortable.orders), style="bold")
-            text.append(". Each S takes the next one. R turns the order round.\n")
+            text.append(". Each S takes the next column. R reverses the order.\n")
         for term in terms_in(self._subject.words):
             text.append(f"\n{term.english} {term.chinese}", style="bold")
             text.append(f"  {term.means}")

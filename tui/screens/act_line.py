@@ -1,27 +1,19 @@
 """The line above the footer: an act to confirm, and its result."""
 
-import asyncio
-from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from rich.text import Text
 from textual.widget import Widget
 
 from kafka_edu.supervisor.act_table import ACTS, Act
-from kafka_edu.supervisor.action_client import (
-    ActionAddress,
-    ActionClient,
-    ActionRefusedError,
-    NoSupervisorError,
-)
+from kafka_edu.supervisor.action_client import ActionRefusedError, NoSupervisorError
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
+from ..asking import Values, ask_of
 from ..model import Model
 from ..widgets.drawn import ink, palette_of
 
 _SHOWN_S: Final = 8.0
-Values = Mapping[str, int | str]
-"""Name of an act's parameter → its value."""
 
 
 class _Chosen(NamedTuple):
@@ -36,10 +28,10 @@ class _Chosen(NamedTuple):
 class ActLine(Widget):
     """Asks the supervisor to carry out acts. A dangerous act must be confirmed first.
 
-    The line shows the result of every act of every screen, also of acts that do not go through the
-    supervisor. It shows `…` until the supervisor answers, then `✓` and the result, or `✗` and the
-    reason why the act was not done. The supervisor also emits an event, so that all dashboards show
-    the act.
+    The line shows the result of every act of every screen, including acts that do not go through
+    the supervisor. It shows `…` until the supervisor answers, then `✓` and the result, or `✗` and
+    the reason why the act was not done. The supervisor also emits an event, so that all dashboards
+    show the act.
     """
 
     def __init__(self, model: Model, folder: ClusterFolder | None) -> None:
@@ -124,7 +116,7 @@ class ActLine(Widget):
         self._words = ink(f"… {chosen.title}", f"bold {palette_of(self).warning}")
         self._show()
         try:
-            message = await asyncio.to_thread(self._ask_supervisor, name, values)
+            message = await self._ask(name, values)
         except (NoSupervisorError, ActionRefusedError) as error:
             self.refuse(str(error))
             return False
@@ -134,13 +126,10 @@ class ActLine(Widget):
     async def ask_simulation(self, command: str, values: Values | None = None) -> str | None:
         """Send a command to a simulated run. Return its result, or None if it was refused."""
         try:
-            return await asyncio.to_thread(self._ask_supervisor, command, values or {})
+            return await self._ask(command, values or {})
         except (NoSupervisorError, ActionRefusedError) as error:
             self.refuse(str(error))
             return None
 
-    def _ask_supervisor(self, name: str, values: Values) -> str:
-        if self._folder is None:
-            raise ActionRefusedError("this is a recording: nothing can be done to it")
-        with ActionClient(ActionAddress.read(self._folder.action_address)) as client:
-            return str(client.ask(name, **{**self.model.moment(), **values}).get("message", ""))
+    async def _ask(self, name: str, values: Values) -> str:
+        return await ask_of(self)(name, {**self.model.moment(), **values})

@@ -19,10 +19,10 @@ _EXAMPLES: Final = {
     Parameter.PARTITIONS: "a number, such as 6; or the brokers of each, such as 1:2,2:0",
     Parameter.REPLICAS: "broker ids, such as 1,2,0; the first is the preferred leader",
     Parameter.SETTING: "KEY=VALUE, such as num.io.threads=1; KEY= removes the key",
-    Parameter.CLIENTS: "ids, such as shop,reader-*; for all *,-broker-*; for none off",
+    Parameter.CLIENTS: "ids, such as shop,reader-*. All: *,-broker-*. None: off",
     Parameter.DELAY_MS: "ms in each direction, such as 200",
-    Parameter.STALL_MS: "ms that it stands still, such as 3000",
-    Parameter.EVERY_MS: "ms from stall to stall, such as 10000",
+    Parameter.STALL_MS: "ms that each stall lasts, such as 3000",
+    Parameter.EVERY_MS: "ms from one stall to the next, such as 10000",
 }
 
 

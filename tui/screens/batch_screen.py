@@ -61,7 +61,7 @@ class BatchScreen(ModalScreen[None]):
 
     def _read_segment(self) -> None:
         """List the batches of the chosen segment, and show the last one."""
-        path, why = self._files[self._file], "this segment has no whole batch yet"
+        path, why = self._files[self._file], "this segment has no complete batch yet"
         try:
             self._batches = batches_of(path)
         except OSError as error:  # retention or the cleaner has removed it

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label, OptionList
 
-from ..view_model.breakpoints import BREAKPOINTS, Breakpoints
+from kafka_edu.instruments.breakpoints import BREAKPOINTS, Breakpoints
 
 _ON, _OFF = "■", "□"
 
@@ -32,7 +32,9 @@ class BreakpointScreen(ModalScreen[None]):
             yield Label("Stop the view when …", classes="title", markup=False)
             yield self._list
             yield Label(
-                "A live cluster runs on: only the view stops. Space or z goes on.", markup=False
+                "A live cluster keeps running: only the view stops. A simulated run stops too."
+                " Space or z continues.",
+                markup=False,
             )
         yield Footer(compact=True, show_command_palette=False)
 

@@ -38,7 +38,7 @@ class ChainScreen(ModalScreen[None]):
         at = next((i for i, link in enumerate(links) if link.envelope == self._envelope), 0)
         self._lines = ChainLines(links, at)
         with Vertical(classes="box"):
-            yield Label("Because of what, and what came of it", classes="title", markup=False)
+            yield Label("What caused it, and what followed", classes="title", markup=False)
             yield self._lines
             yield Static(id="detail")
         yield Footer(compact=True, show_command_palette=False)

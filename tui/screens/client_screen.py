@@ -42,17 +42,14 @@ class ClientScreen(DashboardScreen):
         name="client",
         key="C",
         title="Client",
-        question="What does the client hold, and why has it not gone?",
+        question="What does the client hold, and why has it not been sent?",
         subjects=(CLIENTS, CLIENT_PARTITIONS),
         acts=("kill", "start", "pause", "resume"),
         break_="start a load (l) and kill a leader; or stop the process of a consumer",
     )
     default_subject = CLIENTS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start"),
-        Binding("p", "act('pause')", "pause"),
-        Binding("r", "act('resume')", "resume"),
+        *declaration.act_keys(),
         Binding("c", "group", "its group"),
     ]
 
@@ -117,6 +114,6 @@ class ClientScreen(DashboardScreen):
         """Follow the causes of the last news of the chosen client."""
         row = self._choice.row
         if not isinstance(row, ClientView) or not row.news:
-            self.notify("nothing has happened to this client since you look")
+            self.notify("nothing has happened to this client since you began to look")
             return
         self.app.push_screen(ChainScreen(self.model.ticker, row.news[-1].envelope))

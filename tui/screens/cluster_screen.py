@@ -30,18 +30,14 @@ class ClusterScreen(DashboardScreen):
         name="cluster",
         key="1",
         title="Cluster",
-        question="Is all well, and who leads what?",
+        question="Is the cluster healthy, and which broker leads which partition?",
         subjects=(HEADER, BROKERS, LEARNERS, PARTITIONS, TICKER),
         acts=("kill", "start", "pause", "resume", "stop", "elect-unclean"),
         break_="kill -9 of a leader; an unclean election",
     )
     default_subject = PARTITIONS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start"),
-        Binding("p", "act('pause')", "pause"),
-        Binding("r", "act('resume')", "resume"),
-        Binding("x", "act('stop')", "stop"),
+        *declaration.act_keys(),
         Binding("enter", "why", "why", show=False),
     ]
 

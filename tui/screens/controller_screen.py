@@ -31,7 +31,7 @@ class ControllerScreen(DashboardScreen):
         name="controller",
         key="5",
         title="Controller",
-        question="What did the controller decide, and from what?",
+        question="What did the controller decide, and why?",
         subjects=(CONTROLLER_QUEUE, DECISIONS, STATE_MACHINES),
         acts=(*_ACTIONS, "delete-controller", "elect-preferred", "elect-unclean", "reassign"),
         break_="kill -9 of the controller; stop a broker (SIGTERM)",
@@ -39,11 +39,7 @@ class ControllerScreen(DashboardScreen):
     default_subject = DECISIONS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "view", "events/partitions"),
-        Binding("k", "act('kill')", "kill"),
-        Binding("x", "act('stop')", "stop"),
-        Binding("s", "act('start')", "start"),
-        Binding("p", "act('pause')", "pause"),
-        Binding("r", "act('resume')", "resume"),
+        *declaration.act_keys(),
     ]
 
     def body(self) -> ComposeResult:
@@ -62,7 +58,7 @@ class ControllerScreen(DashboardScreen):
 
     def on_mount(self) -> None:
         self._partitions.display = False
-        self._decisions.border_title = "what came of it"
+        self._decisions.border_title = "what followed"
         self._events.focus()
         self.tick()
 
@@ -112,7 +108,8 @@ class ControllerScreen(DashboardScreen):
     def action_act(self, name: str) -> None:
         """Start an act, and keep its broker selected.
 
-        So a killed broker can be started again, even if there is a new controller.
+        It stays selected, so that a killed broker can be started again even if there is a new
+        controller.
         """
         self._broker = self.selected
         super().action_act(name)

@@ -231,7 +231,7 @@ class DashboardScreen(Screen[None]):
         return known[broker].process if isinstance(broker, int) and broker in known else ""
 
     def _fits(self, act: str) -> bool:
-        """Return whether this act is possible for the selected broker in its present state."""
+        """Return whether this act is possible for the selected broker in its current state."""
         process = self._process()
         return process not in _PROCESSES or process in _FITS.get(act, _PROCESSES)
 

@@ -4,11 +4,23 @@ A screen declares them once. The jump keys, `--screen`, the texts behind `?`, th
 docs/dashboard.md and the tests are made from these declarations (registry.SCREENS).
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from textual.binding import Binding
 
 from kafka_edu.trace.event import EVENT_TYPES, Kind
 
 from ..subjects import HEADER, LOAD, Subject
+
+KEYS_OF_ACTS: Final[Mapping[str, str]] = {
+    "kill": "k",
+    "stop": "x",
+    "start": "s",
+    "pause": "p",
+    "resume": "r",
+}
+"""The acts on the process of a broker, and their keys, which are the same on all screens."""
 
 
 class ScreenDeclaration(NamedTuple):
@@ -29,6 +41,14 @@ class ScreenDeclaration(NamedTuple):
     """The names of the acts that the palette offers on this screen."""
     break_: str = ""
     """An experiment for the reader, after which the screen answers its question."""
+
+    def act_keys(self) -> list[Binding]:
+        """Return the bindings of the acts that have a key, in the order of `acts`."""
+        return [
+            Binding(KEYS_OF_ACTS[act], f"act('{act}')", act)
+            for act in self.acts
+            if act in KEYS_OF_ACTS
+        ]
 
     def gauges(self) -> frozenset[str]:
         """Return the names of the gauges that the screen and every top line show."""

@@ -1,4 +1,4 @@
-"""The window that asks for the filter's words. The lists behind it shrink while the user types."""
+"""The window that asks for the filter's words. The lists after it shrink while the user types."""
 
 from collections.abc import Callable
 from typing import ClassVar

@@ -33,7 +33,7 @@ from .declaration import ScreenDeclaration
 
 _DONE: Final = {
     "join": "joins; it commits no offsets, and its session time-out is 6 s",
-    "silence": "is stopped with SIGSTOP: it sends no heartbeat any more",
+    "silence": "is stopped with SIGSTOP: it sends no more heartbeats",
     "wake": "goes on (SIGCONT)",
     "leave": "leaves the group and ends",
 }
@@ -57,10 +57,10 @@ class GroupsScreen(DashboardScreen):
         name="groups",
         key="7",
         title="Groups",
-        question="Why did this group rebalance, and who waits for whom?",
+        question="Why did this group rebalance, and which member do the others wait for?",
         subjects=(GROUPS, GROUP_MEMBERS, CLIENT_PARTITIONS),
         acts=("kill", "pause", "resume", "start"),
-        break_="a third consumer joins (j); it falls silent (p: SIGSTOP)",
+        break_="a third consumer joins (j); it sends nothing more (p: SIGSTOP)",
     )
     default_subject = GROUPS
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -111,7 +111,7 @@ class GroupsScreen(DashboardScreen):
     def on_resize(self, event: Resize) -> None:
         """Arrange the widgets for the new size.
 
-        On a wide screen they stand in columns. On a low screen only members or only offsets are
+        On a wide screen they are in columns. On a low screen only members or only offsets are
         shown.
         """
         wide, high = event.size.width >= _SIDE_BY_SIDE, event.size.height >= _HIGH
@@ -184,7 +184,7 @@ class GroupsScreen(DashboardScreen):
             return ""
         topic = self.model.groups.topic_of(story)
         if not topic:
-            self.acts.refuse(f"nobody knows which topic group {story.group} reads")
+            self.acts.refuse(f"it is not known which topic group {story.group} reads")
             return ""
         return self._guests.join(f"127.0.0.1:{port}", story.group, topic)
 

@@ -23,7 +23,7 @@ class LogScreen(DashboardScreen):
         name="log",
         key="L",
         title="Log",
-        question="What is on the disk, and what does retention or the cleaner take next?",
+        question="What is on the disk, and what will retention or the cleaner remove next?",
         subjects=(LOGS, SEGMENTS),
         acts=("pause", "resume", "kill", "start"),
         break_="give a topic retention.bytes=1000000 and produce, or cleanup.policy=compact",
@@ -31,10 +31,7 @@ class LogScreen(DashboardScreen):
     default_subject = SEGMENTS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "bytes", "bytes"),
-        Binding("p", "act('pause')", "pause"),
-        Binding("r", "act('resume')", "resume"),
-        Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start"),
+        *declaration.act_keys(),
     ]
 
     def body(self) -> ComposeResult:
@@ -96,6 +93,6 @@ class LogScreen(DashboardScreen):
             return
         log = self._choice.log(self.model)
         if log is None or log.news is None:
-            self.notify("no segment has come or gone since you began to look")
+            self.notify("no segment was added or removed since you began to look")
             return
         self.app.push_screen(ChainScreen(self.model.ticker, log.news))

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 
 from ..subjects import MOVES, THROTTLES
@@ -22,17 +22,13 @@ class MovesScreen(DashboardScreen):
         name="moves",
         key="M",
         title="Moves",
-        question="What moves, how far is it, and what holds it back?",
+        question="What moves, how far is it, and what slows it down?",
         subjects=(MOVES, THROTTLES),
         acts=("stop", "start", "kill"),
         break_="stop a broker; reassign a partition with a throttle; move a replica to another dir",
     )
     default_subject = MOVES
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "act('stop')", "stop"),
-        Binding("s", "act('start')", "start"),
-        Binding("k", "act('kill')", "kill"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*declaration.act_keys()]
 
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them."""
@@ -54,7 +50,7 @@ class MovesScreen(DashboardScreen):
     def tick(self) -> None:
         if self._lines.is_mounted:
             self._lines.tick()
-        self._listed.border_title = f"moves: those that run first{self._broker.title()}"
+        self._listed.border_title = f"moves: running moves first{self._broker.title()}"
         room = self._listed.outer_size.height + self._board.outer_size.height
         rows = max(min(self._lines.count() + 1, room // 2), 4)
         set_rows(self._listed, rows)
@@ -76,6 +72,6 @@ class MovesScreen(DashboardScreen):
             return
         envelope = next((s.envelope for s in reversed(move.steps) if s.envelope), None)
         if envelope is None:
-            self.notify("this move began before you looked, and has had no new phase since")
+            self.notify("this move began before you began to look, and has had no new phase since")
             return
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))

@@ -51,10 +51,7 @@ class PurgatoryScreen(DashboardScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "purgatory(1)", "purgatory"),
         Binding("T", "purgatory(-1)", "purgatory before", show=False),
-        Binding("p", "act('pause')", "pause"),
-        Binding("r", "act('resume')", "resume"),
-        Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start"),
+        *declaration.act_keys(),
     ]
 
     def body(self) -> ComposeResult:

@@ -31,7 +31,7 @@ class ReplicationScreen(DashboardScreen):
         name="replication",
         key="4",
         title="Replication",
-        question="How far is each replica, and what did it throw away?",
+        question="How far is each replica, and what did it truncate?",
         subjects=(TROUBLE, REPLICAS),
         acts=("pause", "resume", "kill", "start"),
         break_="pause a follower, kill the leader, then resume the follower",
@@ -39,10 +39,7 @@ class ReplicationScreen(DashboardScreen):
     default_subject = REPLICAS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "worst", "worst first"),
-        Binding("p", "act('pause')", "pause"),
-        Binding("r", "act('resume')", "resume"),
-        Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start"),
+        *declaration.act_keys(),
     ]
 
     def body(self) -> ComposeResult:
@@ -84,7 +81,7 @@ class ReplicationScreen(DashboardScreen):
         self.tick()
 
     def action_worst(self) -> None:
-        """Choose the partition with the worst trouble again, instead of the one chosen by hand."""
+        """Choose the partition with the worst trouble, instead of the user's choice."""
         self._choice.by_hand = False
         self.tick()
 

@@ -1,4 +1,4 @@
-"""The screen Requests (8): where the time goes, part by part, and one request hop by hop."""
+"""The screen Requests (8): where the time is spent, part by part, and one request hop by hop."""
 
 import asyncio
 import math
@@ -19,6 +19,7 @@ from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
+from ..asking import Values
 from ..model import Model
 from ..subjects import REQUESTS, SLOW_REQUESTS
 from ..view_model.requests_view import HOP_EVENTS
@@ -30,7 +31,6 @@ from ..widgets.request_board import (
     RequestRows,
     SlowLines,
 )
-from .act_line import Values
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
@@ -44,7 +44,7 @@ HOP_NAMES: Final = frozenset(cls.__name__ for cls in HOP_EVENTS)
 HOPS_A_SECOND: Final = 3_000
 """The largest number of hops that the screen takes per second.
 
-A request has five hops, and one hop costs some 25 µs.
+A request has five hops, and one hop costs about 25 µs.
 """
 SAMPLE_SAID_S: Final = 2.0
 
@@ -64,7 +64,8 @@ def io_thread_steps(now: int, wanted: int) -> list[int]:
 class HopLimit:
     """Takes at most HOPS_A_SECOND hops: the first ones of each second.
 
-    So a broker that answers thousands of requests a second does not use up the dashboard's time.
+    Without this limit, a broker that answers thousands of requests a second would use up the
+    dashboard's time.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -102,7 +103,7 @@ class RequestsScreen(DashboardScreen):
         name="requests",
         key="8",
         title="Requests",
-        question="Where does the time go?",
+        question="Where is the time spent?",
         subjects=(REQUESTS, SLOW_REQUESTS),
         acts=("broker-config",),
         break_="a backlog of produces while num.io.threads is 1 (i)",
@@ -185,7 +186,7 @@ class RequestsScreen(DashboardScreen):
             if queues is not None and queues.handlers == threads:
                 return True
             await asyncio.sleep(0.1)
-        self.acts.refuse(f"broker {broker} has not taken the change up")
+        self.acts.refuse(f"broker {broker} does not use the change yet")
         return False
 
     def action_broker(self, by: int) -> None:
@@ -263,7 +264,7 @@ class HopsScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
             yield Label(
-                f"{self._request.name} at broker {self._request.broker}: where its time went",
+                f"{self._request.name} at broker {self._request.broker}: how its time was spent",
                 classes="title",
                 markup=False,
             )

@@ -18,14 +18,14 @@ class TimelineScreen(DashboardScreen):
         name="timeline",
         key="9",
         title="Timeline",
-        question="What happened, in which process, and because of what?",
+        question="What happened, in which process, and why?",
         subjects=(TICKER,),
         break_="kill -9 of the controller: follow the arrows from the kill to the new leaders",
     )
     default_subject = TICKER
     has_strip = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "everything", "every fact / the news"),
+        Binding("a", "everything", "every fact / news only"),
         Binding("J", "moment", "go to its moment"),
     ]
 

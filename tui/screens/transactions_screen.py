@@ -5,7 +5,7 @@ are missing.
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 
 from ..subjects import HELD_PARTITIONS, TRANSACTIONS
@@ -34,18 +34,14 @@ class TransactionsScreen(DashboardScreen):
         name="transactions",
         key="X",
         title="Transactions",
-        question="Who holds the last stable offset back, since when, and what ends it?",
+        question="Which transaction holds back the last stable offset, since when, and what ends"
+        " it?",
         subjects=(TRANSACTIONS, HELD_PARTITIONS),
         acts=("kill", "start", "pause", "resume"),
         break_="kill -9 a producer in the middle of a transaction, then start it again",
     )
     default_subject = TRANSACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start"),
-        Binding("p", "act('pause')", "pause"),
-        Binding("r", "act('resume')", "resume"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*declaration.act_keys()]
 
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them."""
@@ -92,6 +88,6 @@ class TransactionsScreen(DashboardScreen):
         """Follow the causes of the last fact about the chosen transactional id."""
         view = self._choice.of(self.model.transactions)
         if view is None or view.envelope is None:
-            self.notify("nothing has happened to this transactional id since you look")
+            self.notify("nothing has happened to this transactional id since you began to look")
             return
         self.app.push_screen(ChainScreen(self.model.ticker, view.envelope))

@@ -23,7 +23,7 @@ class WheelsScreen(DashboardScreen):
         name="wheels",
         key="2",
         title="Wheels",
-        question="What is waiting for time?",
+        question="Which time-outs are waiting?",
         subjects=(WHEELS, WAITING),
         acts=("pause", "resume"),
         break_="pause a follower while a producer sends with acks=all",

@@ -33,7 +33,7 @@ class WireScreen(DashboardScreen):
         name="wire",
         key="0",
         title="Wire",
-        question="What is said, byte by byte?",
+        question="What is sent, byte by byte?",
         subjects=(WIRE_FRAMES, WIRE_TREE, WIRE_BYTES),
         acts=("capture",),
         break_="an old client, or a broken frame",
@@ -134,7 +134,7 @@ class WireScreen(DashboardScreen):
     def action_capture(self) -> None:
         """Start or stop capturing frames on all brokers, of all clients but the followers."""
         if self.folder is None:
-            self.acts.refuse("a recording captures nothing; --capture FILE shows a file of frames")
+            self.acts.refuse("a recording has no frames; --capture FILE shows a file of frames")
             return
         clients = "off" if self.model.wire.running else _ALL_BUT_BROKERS
         self.acts.ask("capture", {"clients": clients})

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.events import Resize
 
@@ -26,19 +26,13 @@ class ZookeeperScreen(DashboardScreen):
         name="zookeeper",
         key="6",
         title="ZooKeeper",
-        question="What does it hold, who watches it, whose session is dying?",
+        question="What does ZooKeeper hold, which brokers watch it, which session will end?",
         subjects=(ZNODES, SESSIONS, FIRED),
         acts=(*_ACTIONS, "expire-session", "delete-controller", "write-controller"),
         break_="pause a broker (SIGSTOP); delete /controller",
     )
     default_subject = ZNODES
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "act('pause')", "pause"),
-        Binding("r", "act('resume')", "resume"),
-        Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start"),
-        Binding("x", "act('stop')", "stop"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*declaration.act_keys()]
 
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them.

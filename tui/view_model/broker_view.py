@@ -41,7 +41,7 @@ from .rates import Rate
 
 SILENT_AFTER_US: Final = 2_000_000
 OLD_US: Final = 2_000_000
-"""Samples older than this, in µs, do not show the present state.
+"""Samples older than this, in µs, do not show the current state.
 
 They come ten times a second, or four times a second after a view was wound back.
 """
@@ -71,7 +71,7 @@ class BrokerView:
     def __init__(self, broker_id: int) -> None:
         self.id = broker_id
         self.guest = False
-        """Whether another program than this cluster's supervisor started the broker.
+        """Whether a program other than this cluster's supervisor started the broker.
 
         Such a broker, for example of Apache Kafka, joined through ZooKeeper. It sends no events, so
         only other processes report on it.
@@ -178,7 +178,7 @@ class BrokerView:
                 head += f" {since(self.process_changed_us)}"
             return head, session
         if not self.linked and self.heard_us:
-            return ("… starting" if self.process == "running" else "✕ no word from it"), (
+            return ("… starting" if self.process == "running" else "✕ it has sent nothing"), (
                 session if self.in_cluster is False else ""
             )
         if self.in_cluster is False:

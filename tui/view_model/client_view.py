@@ -1,6 +1,6 @@
 """The state of the Client screen: each producer's batches, and each consumer's positions.
 
-Clients of ours that have a tracer report themselves. Every other client is known only from its
+Our clients that have a tracer report themselves. Every other client is known only from its
 requests to the brokers, and from the coordinator of its group.
 """
 
@@ -8,6 +8,7 @@ from collections import OrderedDict, deque
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import plural
 from kafka_edu.instruments.link_events import LinkLost
 from kafka_edu.instruments.rebalances import MEMBER_EVENTS, STABLE, GroupStory, Partition
@@ -109,7 +110,7 @@ IN_TRANSACTION: Final = "IN_TRANSACTION"
 WAITS: Final = {
     "linger": "waits for linger.ms",
     "backoff": "waits for retry.backoff.ms",
-    "order": "the batch before it goes first",
+    "order": "an earlier batch is sent first",
     "no leader": "no leader is known",
     "no connection": "no connection to the leader",
     "in flight": "too many requests in flight",
@@ -134,7 +135,7 @@ class Origin(StrEnum):
 
     FOREIGN = "foreign"
     UNTRACED = "untraced"
-    """A client of ours that does not report itself: it has no tracer, or it has ended."""
+    """One of our clients that does not report itself: it has no tracer, or it has ended."""
 
 
 class ClientKey(NamedTuple):
@@ -361,8 +362,7 @@ class ClientsView:
             case ConsumerCommitted(client=client, error=error, offsets=offsets):
                 view = self._of(envelope, Role.CONSUMER, client)
                 for name, _ in offsets:
-                    topic, _, partition = name.rpartition("-")
-                    self.glow.touch("committed", view.key, topic, int(partition))
+                    self.glow.touch("committed", view.key, *TopicPartition.parse(name))
                 if error:
                     self._tell(view, envelope, "error")
             case (

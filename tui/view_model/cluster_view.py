@@ -175,7 +175,7 @@ class ClusterView:
     def _read_controller(self, teller: int, controller: int) -> None:
         """Use the controller's id that a broker read in /controller.
 
-        The value -1 (no controller) is used only if the broker knew the present controller and
+        The value -1 (no controller) is used only if the broker knew the current controller and
         still has its session. A broker that was paused until its session expired also reports -1
         when it continues. But it knew an older controller or has no session, and the other brokers
         had a controller all the time.
@@ -271,11 +271,11 @@ class ClusterView:
         if self.links or self.relay_ended:
             # Followers may already be behind. The leaders report it only after
             # replica.lag.time.max.ms.
-            return "warning", f"! {why[2:]}; every ISR is whole so far"
+            return "warning", f"! {why[2:]}; every ISR is still complete"
         if reasons:
             return "warning", f"! {why[2:]}; every partition has all its replicas"
         if self.controller < 0:
-            return "warning", "! no controller: nobody can elect leaders until there is one"
+            return "warning", "! no controller: no leader can be elected until there is one"
         if silence := self.silence(late_us):
             return "warning", f"? {silence}"
         if unknown_isr := self.partitions.without_known_isr():

@@ -275,13 +275,13 @@ def _note(event: Event) -> str:
         case ElectionsHeld():
             return ""  # its elections are counted separately
         case BrokerFailed(broker_id=broker, shutting_down=True):
-            return f"broker {broker} has gone, as it had said"
+            return f"broker {broker} has stopped after controlled shutdown"
         case BrokerFailed(broker_id=broker):
             return f"✕ broker {broker} is gone"
         case BrokerJoined(broker_id=broker, bounced=True):
-            return f"broker {broker} went and came back"
+            return f"broker {broker} stopped and came back"
         case BrokerJoined(broker_id=broker):
-            return f"broker {broker} is here"
+            return f"broker {broker} is up"
         case ControllerElected(epoch=epoch):
             return f"♛ elected, epoch {epoch}"
         case ControllerResigned(reason=reason):
@@ -352,7 +352,7 @@ class ControllerView:
 
     @property
     def term(self) -> Term | None:
-        """The present controller's term, or None if no controller is known."""
+        """The current controller's term, or None if no controller is known."""
         return self.terms[-1] if self.terms and self.terms[-1].to_us < 0 else None
 
     @property

@@ -42,7 +42,7 @@ GONE, HERE, AWAITED, NEW = "✕", "●", "◌", "+"
 class MemberRow(NamedTuple):
     """One line of the members' table.
 
-    It is a present member, or one that the displayed rebalance removed.
+    It is a current member, or one that the displayed rebalance removed.
     """
 
     member: str
@@ -165,7 +165,9 @@ class GroupsView:
                 answers.append(Answer("warning", f"rebalances and waits for {names}"))
             else:
                 answers.append(
-                    Answer("ok", f"{story.state or 'unknown'}: no rebalance since you look")
+                    Answer(
+                        "ok", f"{story.state or 'unknown'}: no rebalance since you began to look"
+                    )
                 )
             return answers
         ago = duration((now_us - (last.ended_us or last.started_us)) / 1000)
@@ -180,7 +182,7 @@ class GroupsView:
         if current is not None:
             return f"{cause_words(story, current)}; {waiting_words(story, current, self.now_us)}"
         if not story.rebalances:
-            return "no rebalance since you look"
+            return "no rebalance since you began to look"
         last = story.rebalances[-1]
         ago = duration((self.now_us - (last.ended_us or last.started_us)) / 1000)
         return f"{ago} ago: {cause_words(story, last)}"
@@ -188,7 +190,7 @@ class GroupsView:
     def members(self, story: GroupStory, rebalance: Rebalance | None) -> list[MemberRow]:
         """Return the members of a group before and after one rebalance.
 
-        For the last rebalance, or if there is none, these are the present members. O(members +
+        For the last rebalance, or if there is none, these are the current members. O(members +
         partitions).
         """
         is_last = rebalance is None or not story.rebalances or rebalance is story.rebalances[-1]

@@ -399,7 +399,7 @@ class LogsView:
         if soonest is None and any(log.forecast is None and not log.failed for log in logs):
             return "? what happens next is not known: a broker has not said it yet"
         if soonest is None:
-            return "nothing will be deleted or compacted as things stand"
+            return "no deletion or compaction is due"
         _, name, forecast = soonest
         return (
             f"next: {forecast.reason} takes the oldest segment of {name.key} on broker"

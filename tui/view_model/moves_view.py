@@ -90,7 +90,7 @@ class Move:
         self.route = ""
         """The source and the target of the move, in words."""
         self.replicas: tuple[int, ...] = ()
-        """In a move between brokers: the brokers of all replicas, also of those to add or
+        """In a move between brokers: the brokers of all replicas, including those to add or
         remove.
         """
         self.adding: tuple[int, ...] = ()
@@ -252,7 +252,7 @@ class MovesView:
                 move = self._begin(LOG_DIR, _dir_name(broker, e), broker, envelope, key)
                 move.route = f"{e.from_dir} → {e.to_dir}"
                 move.total = e.size
-                move.step(envelope, "copies" if not e.resumed else "goes on after a start")
+                move.step(envelope, "copies" if not e.resumed else "continues after a start")
             case ReplicaMoveProgress() as e:
                 key = PartitionKey(e.topic, e.partition)
                 is_new = _dir_name(broker, e) not in self.running

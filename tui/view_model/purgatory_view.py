@@ -283,13 +283,13 @@ class PurgatoryView:
                 + f", the longest for {duration(oldest_ms)}; no broker is behind",
             )
         if silent:
-            rest = "" if len(silent) == len(brokers) else "elsewhere nobody is kept waiting"
+            rest = "" if len(silent) == len(brokers) else "no other request is kept waiting"
             return "warning", (self._silence(silent) + rest).removesuffix("; ")
         if not brokers:
             return "warning", "? no purgatory is known yet"
         if waiting:
             return "ok", (
-                f"✓ nobody is kept waiting: {plural(len(waiting), 'operation')} here"
+                f"✓ no request is kept waiting: {plural(len(waiting), 'operation')} here"
                 f" {'waits' if len(waiting) == 1 else 'wait'} for news, as"
                 f" {'its client wants' if len(waiting) == 1 else 'their clients want'}"
             )

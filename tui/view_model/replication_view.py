@@ -140,7 +140,7 @@ class Truncation(NamedTuple):
             if self.acknowledged:
                 kind += f", yet {self.acknowledged:,} or more acknowledged with acks=1"
             else:
-                kind += "; producers with acks=1 may have had an answer for them"
+                kind += "; producers with acks=1 may have got an acknowledgement for them"
         return (
             f"broker {self.broker} cut off {plural(self.records, 'record')},"
             f" {self.before:,} → {self.after:,}, {kind}"
@@ -547,7 +547,7 @@ class ReplicationView:
             topic, partition = cut.envelope.event[:2]
             cut_words = f"{topic}-{partition}: {cut.brief()}"
         if level == NO_LEADER_LIVES:
-            return "error", f"✕ {worst.key} has no live leader: nobody can write or fetch"
+            return "error", f"✕ {worst.key} has no live leader: clients cannot write or fetch"
         if cut is not None and cut.committed:
             return "error", f"✕ {cut_words}"
         late = [

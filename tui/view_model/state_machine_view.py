@@ -25,7 +25,7 @@ class Edge(NamedTuple):
 
 
 class StateMachineView:
-    """One machine. `counts` has the number of objects in each state for the present controller."""
+    """One machine. `counts` has the number of objects in each state for the current controller."""
 
     def __init__(self, name: str, glow: Glow) -> None:
         self.name = name

@@ -131,8 +131,8 @@ class LineLog:
         """Set line `cause` as the cause of line `number`, and move the cause above its effect.
 
         The clocks of two processes may differ by some ms, so a cause may come after its effect. A
-        reader looks for the cause above the effect. Nothing changes if line `number` began with
-        another fact than `effect`. O(1).
+        reader looks for the cause above the effect. Nothing changes if line `number` did not begin
+        with the fact `effect`. O(1).
         """
         at, cause_at = self.index(number), self.index(cause)
         if at is None or cause_at is None or at == cause_at:

@@ -67,7 +67,7 @@ class TransactionView:
         self.started_us: int | None = None
         """When the transaction began, by the coordinator's clock."""
         self.changed_us: int | None = None
-        """When the present state began. None if no event has reported it."""
+        """When the current state began. None if no event has reported it."""
         self.markers: dict[str, str] = {}
         """Partition → the state of its marker. Empty if no marker is needed now."""
         self.marker_brokers: dict[str, int] = {}
@@ -88,7 +88,7 @@ class TransactionView:
 
     @property
     def client(self) -> str:
-        """The client that has the present epoch, or "" if its initialisation was not seen."""
+        """The client that has the current epoch, or "" if its initialisation was not seen."""
         return self.owners.get((self.producer_id, self.epoch), "")
 
     @property
@@ -116,7 +116,7 @@ class TransactionView:
         return max(now_us - self.seen_us, 0), True
 
     def left_us(self, now_us: int) -> int | None:
-        """Return in how many µs the coordinator aborts the transaction, or None if unknown."""
+        """Return the µs until the coordinator aborts the transaction, or None if unknown."""
         if self.state != ONGOING or self.started_us is None or self.timeout_ms < 0:
             return None
         return max(self.started_us + self.timeout_ms * 1000 - now_us, 0)
@@ -176,4 +176,4 @@ def age_words(age: tuple[int, bool]) -> str:
     """Return an age in words. If the beginning is not known, the words say so."""
     age_us, at_least = age
     words = duration(age_us / 1000)
-    return f"{words} at least, since you look" if at_least else words
+    return f"{words} at least, since you began to look" if at_least else words

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined, plural
 from kafka_edu.trace.event import Envelope, Event
 from kafka_edu.trace.events.replication import (
@@ -121,7 +122,8 @@ class TransactionsView:
         """Return the time up to which this broker's reports are valid: now, or the time of its last
         sample if that is old.
 
-        So an age does not grow while it is unknown whether the state still lasts.
+        Ages are computed with this time, so that an age does not grow while it is unknown whether
+        the state still lasts.
         """
         known = self._cluster.brokers.by_id.get(broker)
         return self.now_us - (known.old_us(self.now_us) if known is not None else 0)
@@ -598,8 +600,7 @@ def _named(client: str) -> str:
 
 
 def _key_of(name: str) -> PartitionKey:
-    topic, _, number = name.rpartition("-")
-    return PartitionKey(topic, int(number))
+    return PartitionKey(*TopicPartition.parse(name))
 
 
 def _local_us(envelope: Envelope, wall_ms: int) -> int | None:

@@ -127,13 +127,13 @@ class SessionView:
         self.watches = 0
         self.ephemerals = 0
         self.ended = ""
-        """How the session ended: `expired` or `closed`. Empty while it lives."""
+        """How the session ended: `expired` or `closed`. Empty while it is open."""
         self.ended_us = 0
         self.disconnected_us = 0
         """The time when the session lost its connection, in µs. 0 while it has one."""
 
     def left_ms(self, now_us: int) -> int | None:
-        """Return how many ms the session still lives if its client stays silent, or None if
+        """Return how many ms the session still lasts if its client stays silent, or None if
         unknown.
 
         It is unknown if the session should have expired some time ago. Then its client must have

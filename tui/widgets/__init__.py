@@ -1,1 +1,1 @@
-"""Widgets: each draws one part of a view model, and names the classes behind it."""
+"""Widgets: each draws one part of a view model, and names the classes that emit its events."""

@@ -125,9 +125,11 @@ class BrokerCard(Drawn):
             if width >= 34:
                 queues.append(f" · {broker.requests.now:,.0f} req/s")
             lines.append(queues)
-        last = ink(size(broker.rss_anon) if broker.rss_anon else "? B", "")
+        last = ink("")
+        if broker.rss_anon or self.model.simulation is None:  # simulated brokers share a process
+            last.append(f"{size(broker.rss_anon) if broker.rss_anon else '? B'} · ")
         unknown = self.model.unknown()
-        last.append(f" · leads {'?' if unknown else view.partitions.led_by(broker.id)}")
+        last.append(f"leads {'?' if unknown else view.partitions.led_by(broker.id)}")
         if width >= 34:
             busy = f"{broker.handlers_busy}/{broker.handlers}" if broker.handlers else "?"
             last.append(f" · busy {busy}")

@@ -55,7 +55,7 @@ class EventsHead(Drawn):
         width = self.size.width
         clock = f"{'time':<13}" if width >= _WIDE else ""
         head = f"{clock}{'by':<3}{'event':<{_name_width(width)}}{'waited':>8} {'took':>8}  "
-        text = ink(head + "what came of it", f"bold {self.palette.dim}")
+        text = ink(head + "what followed", f"bold {self.palette.dim}")
         text.truncate(width)
         return text
 

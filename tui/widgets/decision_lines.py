@@ -142,7 +142,7 @@ class DecisionLines(Lines):
     def empty(self) -> str:
         if self.record is None:
             return ""
-        return "not done yet" if self.record.busy else "nothing came of it"
+        return "not done yet" if self.record.busy else "nothing followed"
 
     def line(self, index: int) -> Text:
         what, envelope, more = self._lines[index]

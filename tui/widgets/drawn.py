@@ -82,7 +82,7 @@ class Drawn(Widget):
         return palette_of(self)
 
     def draw(self) -> Text:
-        """Return the whole picture for the widget's present size."""
+        """Return the whole picture for the widget's current size."""
         raise NotImplementedError
 
     def render(self) -> Text:
@@ -160,7 +160,7 @@ class Lines(ScrollView, can_focus=True):
         self._ready: dict[int, Text] = {}
         """Lines that the last tick has drawn, and that wait to be painted.
 
-        So each line is drawn once in a frame and not twice.
+        They are kept, so that each line is drawn only once in a frame.
         """
         self._base = Style.null()
         """The list's own style, valid while it is painted."""

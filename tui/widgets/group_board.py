@@ -243,7 +243,7 @@ class RebalanceLines(Lines):
         return len(self.rows)
 
     def empty(self) -> str:
-        return "no rebalance of this group since you look"
+        return "no rebalance of this group since you began to look"
 
     def line(self, index: int) -> Text:
         view, colours, row = self.model.groups, self.palette, self.rows[index]

@@ -1,4 +1,4 @@
-"""The line with the screens and their keys. The present screen is highlighted."""
+"""The line with the screens and their keys. The current screen is highlighted."""
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -11,7 +11,7 @@ from .drawn import Drawn, ink
 
 
 class JumpStrip(Drawn):
-    """Shows the present screen's title in full.
+    """Shows the current screen's title in full.
 
     The other titles are cut with `…` if there is no room. In a very narrow window only their keys
     are left, and one `…` at the end.

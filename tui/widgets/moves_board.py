@@ -68,7 +68,9 @@ class MoveLines(Lines):
         return len(self._moves)
 
     def empty(self) -> str:
-        return "nothing has moved since you look; stop a broker, or use reassign-partitions"
+        return (
+            "nothing has moved since you began to look; stop a broker, or use reassign-partitions"
+        )
 
     def line(self, index: int) -> Text:
         colours, move = self.palette, self._moves[index]

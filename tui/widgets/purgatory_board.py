@@ -380,7 +380,9 @@ class EndedCounts(Drawn):
         lines = [] if self.brief else [head]
         if not ends:
             counted = view.counts_causes(self.choice.broker, self.choice.name)
-            words = "nothing" if counted else "causes are counted since you look; none so far"
+            words = (
+                "nothing" if counted else "causes are counted since you began to look; none so far"
+            )
             silence = view.silence(self.choice.broker)
             words = "?" if self.model.unsampled() else f"? {old(silence)}" if silence else words
             lines.append(ink(words, colours.dim))
@@ -417,7 +419,7 @@ class EndedLines(Lines):
         return len(self.model.purgatory.completions)
 
     def empty(self) -> str:
-        return "no request has waited longer than 100 ms since you look"
+        return "no request has waited longer than 100 ms since you began to look"
 
     def line(self, index: int) -> Text:
         colours, done = self.palette, self.model.purgatory.completions[index]

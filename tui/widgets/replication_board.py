@@ -435,7 +435,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         """
         if age_us := self.model.replication.now_us - until_us:
             return f" for {held} then, {old(age_us)}"
-        return f" now, {held}: since you look" if step.at_least else f" for {held} now"
+        return f" now, {held}: since you began to look" if step.at_least else f" for {held} now"
 
     def _epochs(self, p: PartitionView, known: PartitionReplication) -> Text:
         """Draw the leader epochs of the leader's log, and name the replicas whose epochs differ."""
@@ -477,7 +477,7 @@ class ReplicaBoard(Drawn, can_focus=True):
             lines.append(coloured(line, colours))
         return lines or [
             ink("cut off".ljust(_LABEL), colours.dim).append(
-                "nothing since you look", style=colours.dim
+                "nothing since you began to look", style=colours.dim
             )
         ]
 

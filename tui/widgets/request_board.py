@@ -279,9 +279,7 @@ class SlowLines(Lines):
     def empty(self) -> str:
         if self.choice.hops:
             return "no request has been answered since hops are recorded"
-        return (
-            "no request took longer than 100 ms in the last minute, but for waits that were wanted"
-        )
+        return "no request took longer than 100 ms in the last minute, except for wanted waits"
 
     def line(self, index: int) -> Text:
         colours, row = self.palette, self.rows[index]

@@ -86,7 +86,7 @@ class ZookeeperHead(Drawn, can_focus=True):
 
 
 class SessionLines(Lines):
-    """One line for each session: its owner, and how long it still lives if its client stays
+    """One line for each session: its owner, and how long it still lasts if its client stays
     silent.
     """
 

@@ -18,7 +18,7 @@ from ..view_model.figures import clock, duration
 from .drawn import Drawn, ink, stacked
 
 LATE_US: Final = 2_000_000
-"""Events that arrive later than this, in µs, do not show the present state."""
+"""Events that arrive later than this, in µs, do not show the current state."""
 
 
 def left_out_words(left_out: Mapping[str, int]) -> str:
@@ -66,16 +66,17 @@ class StatusLine(Drawn, can_focus=True):
 
     def _mode(self) -> Text:
         replay, colours, pause = self._replay, self.palette, self.model.pause
-        if pause is None and self.model.simulation is not None:
-            return self._simulated(self.model.simulation)
+        run = self.model.simulation
+        if run is not None and (pause is None or run.state == "replaying"):
+            return self._simulated(run)
         if pause is not None and replay is None:
             sign = f"▶ ×{pause.speed:g}" if pause.speed else "‖"
             lost = f", {pause.not_held:,} not held" if pause.not_held else ""
             words = f"{duration(pause.behind_us / 1000)} behind{lost}"
-            run = self.model.simulation
             if run is not None and self.size.width >= 100:
                 at_us = self.model.cluster.glow.now_us
-                words = f"sim {_run_clock(run, at_us)} · {words} · space: go on here"
+                words = f"sim {_run_clock(run, at_us)} · {words}"
+                words += " · space: go on here" * self.model.goes_on_in_past
             words = f"{sign} {words}"
             return ink(f" {words} · z: now " if self.size.width >= 100 else f" {words} ",
                        f"bold reverse {colours.warning}")  # fmt: skip

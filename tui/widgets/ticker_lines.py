@@ -76,7 +76,7 @@ class TickerLines(Lines):
     def lanes(self) -> list[Source]:
         """Return the processes that have a lane: those with a line, and every broker."""
         brokers = {Source.of_broker(broker) for broker in self.model.cluster.brokers.by_id}
-        known = self.facts.sources | brokers
+        known = self.facts.sources | brokers | self.model.also_lanes
         return sorted(known, key=lambda source: (_RANKS[source.kind], source.id))
 
     def tick(self) -> None:

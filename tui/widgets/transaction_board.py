@@ -166,7 +166,7 @@ class TransactionLines(Lines):
         return f"bold {colours.ok}" if view.state in COMPLETE else colours.dim
 
     def _news(self, view: TransactionView, wide: bool) -> Text:
-        """Draw the most important data for the present state, in one line."""
+        """Draw the most important data for the current state, in one line."""
         colours, txns = self.palette, self.model.transactions
         line = Text("")
         if view.inherited:
@@ -191,7 +191,7 @@ class TransactionLines(Lines):
             line.append(f"{view.ended.how} {ago} ago", style="bold")
             line.append(f" · {_ended_words(view, wide)}", style=colours.dim)
         else:
-            line.append("no transaction since you look", style=colours.dim)
+            line.append("no transaction since you began to look", style=colours.dim)
         if view.fences:
             ago = duration((txns.now_us - view.fences[-1].at_us) / 1000)
             line.append(f" · fenced {ago} ago", style=f"bold {colours.error}")
@@ -309,7 +309,7 @@ class TransactionHead(Drawn):
             line = ink("fenced ", f"bold {self.palette.error}").append(fence.words)
             lines.append(line.append(f" · {ago} ago", style=self.palette.dim))
         if rows > 0 and not lines:
-            lines.append(ink("nobody was fenced since you look", self.palette.dim))
+            lines.append(ink("no producer was fenced since you began to look", self.palette.dim))
         return lines
 
 
@@ -353,7 +353,7 @@ class HeldLines(Lines):
         return len(self._rows) + 1 if self._rows else 0
 
     def empty(self) -> str:
-        return "no partition has had a transaction since you look"
+        return "no partition has had a transaction since you began to look"
 
     def title_words(self) -> str:
         """Return the end of the list's title: its order, and what is not in view."""

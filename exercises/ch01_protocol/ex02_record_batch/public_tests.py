@@ -135,7 +135,7 @@ class Checked:
             case (bytes() as batch, tuple() as fields):
                 return batch, fields
         raise Mismatch(
-            "close()", _Hexadecimal("(bytes, list of fields)"), came, "two things are asked for"
+            "close()", _Hexadecimal("(bytes, list of fields)"), came, "the answer has two values"
         )
 
 

@@ -68,7 +68,7 @@ def test_number(diagnosis: Diagnosis) -> None:
             )
             why += ", also the error of the partition" if failed else ""
         else:
-            why += "; by then something was already wrong"
+            why += "; an earlier response was already read wrongly"
     raise Mismatch("diagnosis()", ASKED_FOR, number, why, read="frames.txt, one after the other")
 
 
@@ -79,11 +79,11 @@ def test_version(diagnosis: Diagnosis) -> None:
         return
     why = "Fetch has the versions 4 to 11 here"
     if version in VERSIONS and version < FIRST_WITH_SESSIONS:
-        why = f"a response of version {version} can have nothing that is read wrongly"
+        why = f"a response of version {version} has no field that can be read wrongly"
     elif version in VERSIONS:
         why = (
-            f"a response of version {version} may be read wrongly, but a lower one, too. The"
-            " tables say since when each field is there"
+            f"a response of version {version} may be read wrongly, but so may a lower version. The"
+            " tables say in which version each field was added"
         )
     raise Mismatch("diagnosis()", ASKED_FOR, version, why)
 
@@ -94,8 +94,8 @@ def test_field(diagnosis: Diagnosis) -> None:
     if name == diagnosis.right.field:
         return
     why = (
-        "go through the bytes of that response. Up to which byte are they read rightly? The"
-        " protocol says what lies behind it: figure 6-6 of chapter 01, or wire decode"
+        "go through the bytes of that response. Which is the last byte that is read correctly?"
+        " The protocol says which field follows: figure 6-6 of chapter 01, or `wire decode`"
     )
     raise Mismatch("diagnosis()", ASKED_FOR, name, why)
 

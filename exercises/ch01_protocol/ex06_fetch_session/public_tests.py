@@ -48,7 +48,7 @@ class Checked:
                         " more, sorted; a full fetch has none"
                     )
             case _:
-                reason = "four things are asked for: session id, epoch, rows, partitions"
+                reason = "the answer has four values: session id, epoch, rows, partitions"
         raise Mismatch(
             f"next_fetch({list(wanted)})",
             tuple(expected),

@@ -132,7 +132,7 @@ def test_a_clock(wheel: MakeWheel) -> None:
 
 
 def test_a_late_first_overflow(wheel: MakeWheel) -> None:
-    """a wheel of a higher level that is made later starts at the present time"""
+    """a wheel of a higher level that is made later starts at the current time"""
     late = wheel(start_ms=1_000_007)
     late.goes(1_000_032, (2, 1, 12))
     late.goes(1_000_450, (3, 1, 50))

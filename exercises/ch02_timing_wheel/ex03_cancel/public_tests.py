@@ -64,7 +64,7 @@ def test_emptied(timer: MakeTimer) -> None:
 
 
 def test_comes_down(timer: MakeTimer) -> None:
-    """a task that came down is cancelled in its present bucket"""
+    """a task that came down is cancelled in its current bucket"""
     timer_ = three(timer)
     timer_.advance(400)
     timer_.cancel(3)

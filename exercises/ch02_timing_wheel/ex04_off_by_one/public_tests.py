@@ -35,7 +35,7 @@ def test_event(learner: Learner, material: int) -> None:
         case (int(number), int(late_ms), str()):
             pass
         case _:
-            raise Mismatch("diagnosis()", expected, came, "three things are asked for")
+            raise Mismatch("diagnosis()", expected, came, "the answer has three values")
     if number != found.number:
         why = f"events.txt has the events 1 to {len(lines)}"
         if 1 <= number <= len(lines):
@@ -46,10 +46,10 @@ def test_event(learner: Learner, material: int) -> None:
             elif number < found.number:
                 why += ": a right timer does the same"
             else:
-                why += ": by then something was already wrong"
+                why += ": an earlier event was already wrong"
         raise Mismatch("diagnosis()", expected, came, why, read="events.txt, line by line")
     if late_ms != found.late_ms:
-        why = "the number of the event is right; compare its time with the deadline once more"
+        why = "the number of the event is right; compare its time with the deadline again"
         raise Mismatch("diagnosis()", expected, came, why, read="events.txt")
 
 

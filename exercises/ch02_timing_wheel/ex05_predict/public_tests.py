@@ -83,9 +83,8 @@ def test_b_first(compared: Compared) -> None:
     compared.agrees(
         "b_first",
         "B",
-        f"the last bucket that was due before {compared.plan.b_added_ms:,} ms left the hand at"
-        f" {hand_ms:,} ms, and there it stood. From there B is {compared.plan.b_ms - hand_ms:,} ms"
-        " away",
+        f"after the last bucket that was due before {compared.plan.b_added_ms:,} ms, the hand"
+        f" stayed at {hand_ms:,} ms. From there B is {compared.plan.b_ms - hand_ms:,} ms away",
     )
 
 

@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FAULTS: tuple[tuple[Fault, str, str], ...] = (
-    (rules.lost_wake_up, "completed", "all is ready, so somebody must complete it"),
+    (
+        rules.lost_wake_up,
+        "completed",
+        "all keys are ready, so a thread must complete the operation",
+    ),
     (
         rules.time_out_left,
         "a time-out exactly while it waits",
-        "whoever completes an operation cancels its time-out, if it is armed by then",
+        "the thread that completes an operation cancels its time-out, if it is armed",
     ),
     (
         rules.too_many_tries,
@@ -35,8 +39,8 @@ FAULTS: tuple[tuple[Fault, str, str], ...] = (
 
 
 class Often(Random):
-    """Random numbers that choose the learner's thread for a third of all steps. So events come
-    while the learner's thread still puts the operation into the lists.
+    """Random numbers that choose the learner's thread for only a third of all steps, so that events
+    come while this thread still puts the operation into the lists.
     """
 
     def choice(self, seq: "SupportsLenAndGetItem[T]") -> T:

@@ -154,7 +154,7 @@ def test_ready_at_once(threads: MakeThreads) -> None:
 
 
 def test_waits(threads: MakeThreads) -> None:
-    """an operation that is not ready stands in all lists, has a time-out, and waits"""
+    """an operation that is not ready is in all lists, has a time-out, and waits"""
     order = threads("web-0 web-1 web-2", "").alone(ready=False)
     world = order.world
     came = sorted(world.watched), world.armed, world.returned
@@ -176,7 +176,7 @@ def test_two_threads(threads: MakeThreads) -> None:
     threads("web-0", "web-0").hold(
         rules.lost_wake_up,
         "completed in every order",
-        "the event checked a list without the operation, and nobody tried it after that",
+        "the event checked a list without the operation, and no later step tried the operation",
         "what your thread does between the last watch and its end",
     )
 
@@ -186,7 +186,7 @@ def test_three_threads(threads: MakeThreads) -> None:
     threads("web-0 web-1", "web-0 web-1").hold(
         rules.lost_wake_up,
         "completed in every order",
-        "the later event checked a list without the operation, and nobody tried it after that",
+        "the later event checked a list without the operation, and no step tried it afterwards",
         "when the second try comes: before or after the last watch?",
     )
 
@@ -197,7 +197,7 @@ def test_time_out(threads: MakeThreads) -> None:
         threads(keys, keys).hold(
             rules.time_out_left,
             "a time-out exactly while it waits",
-            "whoever completes an operation cancels its time-out, if it is armed by then",
+            "the thread that completes an operation cancels its time-out, if it is armed",
             "the steps from the arm on: what may happen just before it?",
         )
 

@@ -63,8 +63,8 @@ class CheckedProduce:
             in_right_list = one.name in dict(theirs if one.name in settled else waits)
             if end is None and one.name in answers:
                 why = (
-                    f"{one.name} was settled with {before[one.name]} before. That is final:"
-                    " it is told once, and what happens to the partition later does not matter"
+                    f"{one.name} was settled with {before[one.name]} before. That is final: the"
+                    " answer is returned once, and later events of the partition do not change it"
                 )
                 expected_words = f"nothing, {before[one.name]} was its answer"
             elif end is not None and (answer != end.answer or not in_right_list):
@@ -92,8 +92,8 @@ class CheckedProduce:
                 f"expire() after {self.looks} looks",
                 expected,
                 came,
-                f"what still waits ends with {TIMED_OUT}; what was settled keeps its answer, and is"
-                " not told again",
+                f"partitions that still wait end with {TIMED_OUT}; settled partitions are not"
+                " returned again",
                 read="expire",
             )
 

@@ -48,7 +48,7 @@ def test_a_log_of_years(learner: Learner, seed: int) -> None:
 
 
 def test_many_segments(learner: Learner, seed: int) -> None:
-    """the reader is several segments behind the end of the log; some readers are throttled"""
+    """the reader is several segments after the end of the log; some readers are throttled"""
     random = Random(f"segments/{seed}")
     for _ in range(40):
         wanted = [

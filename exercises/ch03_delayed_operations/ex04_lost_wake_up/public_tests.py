@@ -37,7 +37,7 @@ class Threads:
     def __init__(
         self, learner: Learner, waits_for: Sequence[tuple[int, Sequence[str]]], watched: bool
     ) -> None:
-        """With `watched`, all operations already stand in the watch lists of their keys."""
+        """With `watched`, all operations already are in the watch lists of their keys."""
         self._learner = learner
         self._made = learner.make()
         self._threads: list[Thread] = []
@@ -68,8 +68,8 @@ class Threads:
             (
                 badly_left,
                 "every lock given back, and each completion returned once",
-                "who locks must unlock, and maybe_try_complete is True only for the thread whose"
-                " try completed the operation",
+                "a thread that locks must unlock, and maybe_try_complete returns True only to"
+                " the thread that completed the operation",
             ),
         ):
             try:
@@ -119,7 +119,7 @@ class Threads:
         self._learner.answered_at = 0
         return Mismatch(
             self._asked,
-            Words("an end, whatever the other threads do"),
+            Words("every thread comes to its end"),
             Words("a thread that waits for another one"),
             f"{error} Two threads that wait for each other's locks never end",
             read="the loop",
@@ -149,7 +149,7 @@ def test_diagnosis(learner: Learner, material: int) -> None:
         case (int(operation), int(event), str()):
             pass
         case _:
-            raise Mismatch(asked, expected, came, "three things are asked for")
+            raise Mismatch(asked, expected, came, "the answer has three values")
     if operation != made.found.operation:
         raise Mismatch(
             asked, expected, came, _why_not_operation(made, operation), read="events.txt"
@@ -176,7 +176,7 @@ def _why_not_event(made: Run, event: int) -> str:
         return f"event {event}, {line.text!r}, is not of operation {made.found.operation}"
     if event < made.found.event:
         return f"after event {event}, {line.text!r}, the operation could still have been woken"
-    return f"at event {event}, {line.text!r}, nobody was left who would try the operation again"
+    return f"at event {event}, {line.text!r}, no thread was left that would try the operation again"
 
 
 def test_method(learner: Learner) -> None:
@@ -185,10 +185,10 @@ def test_method(learner: Learner) -> None:
     method = came[2] if isinstance(came, tuple) and len(came) == 3 else came
     reasons = {
         "try_complete_else_watch": (
-            "it tries once more after the last watch, as it should; what came of that try?"
+            "this method is right: it tries again after the last watch. What did that try do?"
         ),
         "check_and_complete": (
-            "it goes through the whole list, as it should; what came of its try of this operation?"
+            "this method is right: it goes through the whole list. What did its try do?"
         ),
         "play": "play is the tests' own",
     }
@@ -207,7 +207,7 @@ def test_alone(threads: MakeThreads, learner: Learner) -> None:
             "whether one event alone completes the operation, and by how many tries",
             (True, 1),
             came,
-            "without another thread there is nobody who could have brought news meanwhile",
+            "without another thread, no news can have come meanwhile",
         )
     order = threads((1, ["web-0", "web-1"]), watched=True).event("web-0").one(lambda left: left[0])
     learner.answered_at = 0

@@ -51,11 +51,13 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
     """Check the state `now`, and yield each result. `before` is the state before the trouble."""
     yield all_run("three", now.states)
     yield none_lost(TOPIC, before.records, now.records)
-    says = f"the topic {TOPIC} is the one of before, on three brokers"
+    says = f"the topic {TOPIC} is the same as before, on three brokers"
     if not now.topic:
         yield Step(says, False, f"there is no topic {TOPIC}")
     elif now.topic != before.topic:
-        yield Step(says, False, "it was deleted and created again; whoever had its offsets is lost")
+        yield Step(
+            says, False, "it was deleted and created again; consumers with its old offsets are lost"
+        )
     else:
         same = sorted(now.replicas) == sorted(before.replicas)
         seen = f"its replicas are on the brokers {listed(now.replicas)}"
@@ -75,5 +77,5 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def ack_limit_ms(leader_alone_ms: int) -> int:
-    """Return the ms that a produce with acks=all may take if one with acks=1 took this time."""
+    """Return the ms that acks=all may take, if a produce with acks=1 took the given time."""
     return max(ACK_LIMIT_MS, TIMES_ALONE * leader_alone_ms)

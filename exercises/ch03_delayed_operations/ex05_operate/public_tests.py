@@ -24,8 +24,8 @@ def test_broker(learner: Learner, truth: Plan) -> None:
         return
     if came == truth.leader:
         why = (
-            f"broker {came} leads the partition. It has the records and waits for others: look into"
-            " its purgatory, whom it waits for"
+            f"broker {came} leads the partition. It has the records and waits for others: its"
+            " purgatory shows which brokers it waits for"
         )
     elif came == truth.far:
         why = (
@@ -33,7 +33,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
             " purgatory of the leader is the offset that is required"
         )
     else:
-        why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
+        why = "the brokers have the numbers 0, 1 and 2, and the answer is a number"
     raise Mismatch("report()", Words("the broker that the leader waits for"), came, why)
 
 

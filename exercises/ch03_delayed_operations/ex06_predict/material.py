@@ -176,7 +176,7 @@ class Timeline:
                 self.ends.append((self.now_ms, event))
 
     def note(self, text: str) -> None:
-        """Add a line with the present time."""
+        """Add a line with the current time."""
         self.lines.append(Seen(self.now_ms, text))
 
     def play(self, acts: list[Act]) -> None:

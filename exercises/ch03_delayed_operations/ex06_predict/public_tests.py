@@ -52,9 +52,8 @@ def test_fetch_ends_by(compared: Compared) -> None:
     """what ends the wait of the fetch"""
     compared.agrees(
         "fetch_ends_by",
-        f"{compared.plan.min_bytes} bytes are asked for, and what lies in the log from the offset"
-        " asked for on counts, the batch of before too. Was it there before"
-        f" {compared.plan.max_wait_ms} ms?",
+        f"the fetch wants {compared.plan.min_bytes} bytes. All bytes from its offset on count,"
+        f" also the older batch. Were they in the log before {compared.plan.max_wait_ms} ms?",
     )
 
 
@@ -106,6 +105,6 @@ def test_hw_at_end(compared: Compared) -> None:
     """which value the HW has at the end"""
     compared.agrees(
         "hw_at_end",
-        "the records stay in the leader's log, whatever the producer was told, and the followers go"
-        " on to fetch them",
+        "the records stay in the leader's log even if the producer got an error, and the"
+        " followers continue to fetch them",
     )

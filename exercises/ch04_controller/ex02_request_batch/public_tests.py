@@ -69,8 +69,8 @@ def _why(live: Sequence[int], expected: tuple[object, ...], came: object) -> str
         right = tuple(each for each in expected if isinstance(each, tuple) and each[1] == kind)
         if mine != right:
             return (
-                f"the {kind} requests differ: {right} is right. Each broker gets one request of a"
-                " kind, its rows in the order of their names; the last note counts"
+                f"the {kind} requests differ: {right} is right. Each broker gets one request of"
+                " each kind, with its rows in the order of their names; the last note counts"
             )
     return FORM
 

@@ -13,13 +13,13 @@ from ..reassignment_rules import RightReassignment
 
 ALL: Final = (0, 1, 2, 3)
 WHY: Final = {
-    "done": "nothing is added and nothing removed: the partition is at rest",
-    "wait": "some of the target are not in the ISR yet, and nobody goes before all of them are",
+    "done": "no replica is added or removed: the reassignment is over",
+    "wait": "some target replicas are not in the ISR yet; no replica leaves before all of them are",
     "elect": "the leader has to go, or is dead: the first of the target that lives and is in the"
     " ISR takes over before anything else",
     "leave_isr": "a replica that goes leaves the ISR before it stops: else produces wait for it",
-    "stop": "a replica that goes and whose broker lives must stop, and must have said so",
-    "write": "all is done: the target is the assignment. A dead broker is not waited for",
+    "stop": "a leaving replica on a live broker must stop, and its broker must have confirmed it",
+    "write": "all steps are done: write the target as the assignment, and wait for no dead broker",
 }
 
 
@@ -50,9 +50,10 @@ class Checked:
                 "sets()",
                 expected,
                 came,
-                "replicas: the target, then those of the origin that are not in it; adding: those"
-                " that are not in the origin; removing: those that are not in the target. The"
-                " origin is who was there before the first order, as they stand in replicas now",
+                "replicas: the target, then the brokers that are only in the origin; adding: the"
+                " brokers that are only in the target; removing: the brokers that are only in"
+                " the origin. The origin is the list before the first order, in the order of the"
+                " present replicas",
                 drawing=tuple(self.orders),
                 read="order",
             )

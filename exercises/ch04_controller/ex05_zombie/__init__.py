@@ -1,1 +1,1 @@
-"""Exercise 04-5: find out why a broker obeys an old controller, and mend it."""
+"""Exercise 04-5: find out why a broker obeys an old controller, and fix it."""

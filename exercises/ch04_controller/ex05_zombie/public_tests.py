@@ -49,7 +49,8 @@ class Checked:
                 "state(), after the orders below",
                 expected_state,
                 state,
-                "what is refused changes nothing, and what is obeyed changes what it names",
+                "a refused order changes nothing, and an obeyed order changes only the"
+                " partitions that it names",
                 drawing=drawing,
                 read=METHODS[api],
             )
@@ -58,7 +59,7 @@ class Checked:
         if order.controller_epoch < highest:
             return (
                 f"an order with epoch {highest} has come before, so one with epoch"
-                f" {order.controller_epoch} is of a controller that is none any more. {BOTH}"
+                f" {order.controller_epoch} comes from an old controller. {BOTH}"
             )
         return (
             f"no higher epoch than {order.controller_epoch} has come, so the request is obeyed; in"
@@ -82,7 +83,7 @@ def test_diagnosis(learner: Learner, material: int) -> None:
         case (int(obeyed), int(known), str()):
             pass
         case _:
-            raise Mismatch(asked, expected, came, "three things are asked for")
+            raise Mismatch(asked, expected, came, "the answer has three values")
     for number, why in (
         (obeyed, _why_not_obeyed(made, obeyed)),
         (known, _why_not_known(made, known)),
@@ -100,7 +101,7 @@ def _why_not_obeyed(made: Run, event: int) -> str:
     if line.order is None:
         return f"event {event} is an election, and no order"
     if not line.obeyed:
-        return f"event {event} was refused, as it should"
+        return f"event {event} was refused, and that is right"
     return (
         f"before event {event}, no order with a higher epoch than {line.order.controller_epoch} had"
         " reached the broker"
@@ -112,10 +113,10 @@ def _why_not_known(made: Run, event: int) -> str:
         return ""
     line, obeyed = made.lines[event - 1], made.lines[made.found.obeyed - 1].order
     if line.order is None:
-        return f"event {event} is an election: a broker does not see it, only what it is sent"
+        return f"event {event} is an election: a broker sees only the requests that it gets"
     if obeyed is not None and line.order.controller_epoch <= obeyed.controller_epoch:
         return f"event {event} has no higher epoch than the order that should have been refused"
-    return f"before event {event}, another order already told this broker of a newer controller"
+    return f"before event {event}, this broker already had an order of a newer controller"
 
 
 def test_method(learner: Learner) -> None:
@@ -124,11 +125,12 @@ def test_method(learner: Learner) -> None:
     method = came[2] if isinstance(came, tuple) and len(came) == 3 else came
     reasons = {
         "leader_and_isr": (
-            "it compares the epoch with what the broker has heard, as it should; who should have"
-            " written down what it heard?"
+            "this method is right: it compares the epoch with the highest known one. Which method"
+            " fails to store a higher epoch?"
         ),
         "stop_replica": (
-            "it refuses a lower epoch and remembers a higher one, as it should; who does not?"
+            "this method is right: it refuses a lower epoch and stores a higher one. Which method"
+            " does not?"
         ),
         "state": "state is the tests' own",
     }

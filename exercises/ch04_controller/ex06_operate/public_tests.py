@@ -26,12 +26,12 @@ def test_broker(learner: Learner, truth: Plan) -> None:
         why = f"broker {came} leads the partition and stays: it has all records"
     elif came == truth.old:
         why = (
-            f"broker {came} is the replica that goes. It goes last: it waits for the one that comes"
+            f"broker {came} is the replica that goes. It leaves last: it waits for the new replica"
         )
     elif came == truth.far:
         why = f"broker {came} has no replica of this partition, before or after the move"
     else:
-        why = "the brokers have the numbers 0 to 3, and a number is asked for"
+        why = "the brokers have the numbers 0 to 3, and the answer is a number"
     raise Mismatch("report()", Words("the broker that is not in sync yet"), came, why)
 
 
@@ -44,7 +44,8 @@ def test_missing(learner: Learner, truth: Plan) -> None:
         why = 'it is "orders" or "records"'
     elif truth.missing == "orders":
         why = (
-            "who has not heard that it is a replica does not fetch. This broker has no log of the"
+            "a broker that does not know that it is a replica does not fetch. This broker has no"
+            " log of the"
             " partition, and the controller sends it the same request again and again"
         )
     else:

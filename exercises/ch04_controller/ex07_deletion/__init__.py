@@ -1,1 +1,1 @@
-"""Exercise 04-7: find out why the deletion of a topic never ends, and mend it."""
+"""Exercise 04-7: find out why the deletion of a topic never ends, and fix it."""

@@ -74,7 +74,7 @@ def test_diagnosis(learner: Learner, material: int) -> None:
         case (str(topic), int(event), str()):
             pass
         case _:
-            raise Mismatch(asked, expected, came, "three things are asked for")
+            raise Mismatch(asked, expected, came, "the answer has three values")
     if topic != made.found.topic:
         raise Mismatch(asked, expected, came, _why_not_topic(made, topic), read="events.txt")
     if event != made.found.event:
@@ -85,7 +85,7 @@ def _why_not_topic(made: Run, topic: str) -> str:
     if topic not in dict(made.topics):
         return f"events.txt has the topics {', '.join(name for name, _ in made.topics)}"
     if any(name == topic for name, _, _ in made.states):
-        return f"nobody has ordered the deletion of {topic}"
+        return f"no order to delete {topic} was given"
     return f"{topic} is gone at the end"
 
 
@@ -103,12 +103,12 @@ def test_method(learner: Learner) -> None:
     method = came[2] if isinstance(came, tuple) and len(came) == 3 else came
     reasons = {
         "broker_started": (
-            "it lets each topic be tried again that waits for the broker, as it should; did the"
+            "this method is right: it tries each topic again that waits for the broker. Did the"
             " topic wait?"
         ),
         "resume": (
-            "it leaves a topic alone while an answer is on its way, as it should; who should have"
-            " said that none will come?"
+            "this method is right: it does nothing while an answer may still come. Which method"
+            " should have noted that no answer will come?"
         ),
         "states": "states is the tests' own",
     }

@@ -12,13 +12,13 @@ from ...runner.mismatch import Mismatch
 from ..election_rules import Came, ElectionWorld, Operation, RightCandidate
 
 WHY = {
-    "look": "whoever does not know who is in office looks, and that sets the watch again",
-    "wait": "somebody else is in office, or you are: nothing is to be done before an event comes",
-    "resign": "you lead, but the office is not yours any more: let go first",
+    "look": "a broker that does not know the controller reads the znode, which sets the watch",
+    "wait": "there is a controller, you or another broker: do nothing before an event comes",
+    "resign": "you lead, but the znode is not yours any more: resign first",
     "read_epoch": "to run or to delete, you need the version that the epoch has now",
     "create_epoch": "the first controller ever has to make the znode of the epoch",
-    "run": "nobody is in office: run with the next epoch, and the version that you have read",
-    "delete": "the znode is yours and you do not lead: delete it, so that somebody can run",
+    "run": "there is no controller: run with the next epoch, and the version that you have read",
+    "delete": "the znode is yours and you do not lead: delete it, so that a broker can run",
     "lead": "you have created the znode and set the epoch: you lead that epoch",
 }
 
@@ -44,7 +44,7 @@ class Compared:
                 answer,
                 WHY[str(expected[0])],
                 drawing=tuple(self._story[-8:]),
-                read="the line of the table for what came",
+                read="the line of the table for this result",
             )
         for name, knows in (
             ("controller", self._right.controller()),
@@ -124,7 +124,7 @@ def test_session_lost(alone: Compared) -> None:
 
 
 def test_another_id_is_written(alone: Compared) -> None:
-    """/controller belongs to the controller, but has another id: it resigns and deletes it"""
+    """/controller belongs to the controller, but has a different id: it resigns and deletes it"""
     alone.story(*START, ("fired",), ("office", 2, True), ("resigned",))
     alone.story(("epoch", 1, 1), ("deleted",), ("office", None, False))
 

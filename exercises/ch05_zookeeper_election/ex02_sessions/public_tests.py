@@ -21,8 +21,9 @@ WHY = {
         " which it came into its bucket"
     ),
     "buckets": (
-        "each session is in one bucket: that of the last message, rounded up; who moves comes last"
-        " in the new one, and who stays keeps the place; empty buckets are gone"
+        "each session is in one bucket: the one of its last message, rounded up. A session that"
+        " moves comes last in the new bucket, and one that stays keeps its place. Empty buckets"
+        " are removed"
     ),
 }
 

@@ -1,1 +1,1 @@
-"""Exercise 05-5: find and mend a watch that is set too late."""
+"""Exercise 05-5: find and fix a watch that is set too late."""

@@ -60,13 +60,15 @@ class World:
             raise self._mismatch(
                 "all brokers wait at last",
                 "they never do",
-                "a watch wakes a broker when there is news. Who reads again and again needs none,"
-                " and costs ZooKeeper a read each time",
+                "a watch wakes a broker when there is news. A broker that reads in a loop uses"
+                " no watch, and costs ZooKeeper a read each time",
             ) from None
         office, beliefs = self._world.office, list(self._world.beliefs())
         if office < 0:
             raise self._mismatch(
-                "somebody is the controller", "nobody", "who reads that there is nobody creates it"
+                "somebody is the controller",
+                "nobody",
+                "a broker that finds no /controller creates it",
             )
         for broker, knows in enumerate(beliefs):
             if knows != office or isinstance(knows, bool):
@@ -74,10 +76,10 @@ class World:
                 raise self._mismatch(
                     f"broker {broker} knows that broker {office} is the controller",
                     f"it believes in {knows}",
-                    f"it missed event {missed[0]}: between read and watch nobody tells"
+                    f"it missed event {missed[0]}: no watch was set between the read and the watch"
                     if missed
-                    else "what it has read or created last is not how it is now, and no watch will"
-                    " wake it",
+                    else "/controller has changed since the broker read or created it, and no watch"
+                    " will wake the broker",
                 )
 
     def _mismatch(self, expected: str, came: str, why: str) -> Mismatch:
@@ -116,7 +118,7 @@ def _why_not(made: Run, event: int) -> str:
     if not made.events[event - 1].changes:
         return f"event {event} does not change /controller: {made.events[event - 1].text}"
     if event < made.found.event:
-        return f"after event {event}, broker {made.found.broker} has read /controller once more"
+        return f"after event {event}, broker {made.found.broker} has read /controller again"
     return f"broker {made.found.broker} had missed a change before event {event} already"
 
 

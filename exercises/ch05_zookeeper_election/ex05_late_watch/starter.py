@@ -1,4 +1,4 @@
-"""Exercise 05-5: this broker can sleep through an election. README.md describes the task.
+"""Exercise 05-5: this broker can miss an election. README.md describes the task.
 `kafka-edu lab check 05-5` tests your code. `kafka-edu lab hint 05-5` gives a hint.
 """
 

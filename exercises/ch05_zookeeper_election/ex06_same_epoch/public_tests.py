@@ -79,13 +79,15 @@ class World:
             raise self._mismatch(
                 "all brokers wait or lead at last",
                 "they never do",
-                "who finds another one in the office waits until it is gone",
+                "a broker that finds another controller waits until the znode is deleted",
             ) from None
         self._look()
         holder, leaders = self._world.holder(), self._world.leaders()
         if holder is None:
             raise self._mismatch(
-                "somebody stands in /controller", "nobody", "who hears that it is gone runs for it"
+                "somebody stands in /controller",
+                "nobody",
+                "a broker that learns of the deletion runs",
             )
         newest = max(led.epoch for led in self._world.led) if self._world.led else 0
         if leaders != {holder: newest}:
@@ -93,7 +95,7 @@ class World:
                 f"broker {holder}, which stands in /controller, leads the newest epoch, and nobody"
                 " else leads",
                 f"broker → epoch: {leaders}; the newest epoch is {newest}",
-                "brokers obey the newest epoch. Who leads an older one is obeyed by nobody",
+                "brokers obey the newest epoch. No broker obeys a controller with an older one",
             )
 
     def _look(self) -> None:

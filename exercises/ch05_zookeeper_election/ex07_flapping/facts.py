@@ -45,12 +45,12 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
-    says = f"the topic {TOPIC} is the one of before, on three brokers"
+    says = f"the topic {TOPIC} is the same as before, on three brokers"
     if not now.created:
         return Step(says, False, f"there is no topic {TOPIC}")
     if now.created != before.created:
         return Step(
-            says, False, "it was deleted and created again; whoever had its offsets is lost"
+            says, False, "it was deleted and created again; consumers with its old offsets are lost"
         )
     same = sorted(now.replicas) == sorted(before.replicas)
     return Step(says, same, f"its replicas are on the brokers {listed(now.replicas)}")
@@ -69,7 +69,7 @@ def _one_setting(
     return Step(
         "only the setting that the trouble is about was changed",
         not changed,
-        f"{', '.join(changed)}: nobody asked for that" if changed else "",
+        f"{', '.join(changed)}: the task does not ask for that" if changed else "",
     )
 
 

@@ -28,7 +28,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
             " is made again and again?"
         )
     else:
-        why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
+        why = "the brokers have the numbers 0, 1 and 2, and the answer is a number"
     raise Mismatch("report()", Words("the broker whose session ends"), came, why)
 
 
@@ -36,16 +36,15 @@ def test_stall(learner: Learner, truth: Plan) -> None:
     """the report says how long the broker's machine stalls"""
     came = said(learner, "stands_still_ms")
     if not isinstance(came, int | float) or isinstance(came, bool):
-        raise Mismatch("report()", Words("a number of ms"), came, "a number is asked for")
+        raise Mismatch("report()", Words("a number of ms"), came, "the answer is a number")
     if abs(came - truth.stall_ms) <= 400:
         return
     why = (
-        "that is how long its session lasts, not how long it stands still"
+        "this is the time-out of its session, not the length of its stall"
         if came in (SESSION_MS, SHORT_SESSION_MS)
-        else "a broker says, when it goes on, for how long its loop was held, and how much of that"
-        " it computed itself"
+        else "after a stall, a broker reports how long its loop was held"
     )
-    raise Mismatch("report()", Words("how long it stands still each time"), came, why)
+    raise Mismatch("report()", Words("the length of each stall"), came, why)
 
 
 def test_cause(learner: Learner, truth: Plan) -> None:
@@ -57,12 +56,12 @@ def test_cause(learner: Learner, truth: Plan) -> None:
         why = 'it is "machine" or "setting"'
     elif truth.cause == "machine":
         why = (
-            "its session has the time-out of all others, and the others do not stand still at all:"
+            "its session time-out is the same as that of the others, and the others do not stall:"
             " it is its machine"
         )
     else:
         why = (
-            "all three machines stand still equally long, and the other brokers keep their"
+            "all three machines have equally long stalls, and the other brokers keep their"
             " sessions: compare the time-outs of the three sessions"
         )
     raise Mismatch("report()", Words("what is different about it"), came, why)

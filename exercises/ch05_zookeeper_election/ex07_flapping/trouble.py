@@ -77,7 +77,7 @@ def life_of(cluster: Cluster, broker: int) -> int:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         made = plan(seed)
@@ -124,7 +124,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the cluster's present state."""
+    """Collect the facts about the cluster's current state."""
     status = cluster.status(hidden=True)
     brokers = [status.broker(number) for number in cluster.broker_ids]
     topic = LAB.in_zookeeper(cluster)

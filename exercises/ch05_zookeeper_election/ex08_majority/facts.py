@@ -48,9 +48,7 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
     yield Step(
         "the server that ran on was left alone",
         kept,
-        ""
-        if kept
-        else f"zookeeper-{plan.survivor} was restarted: while two were gone, it alone had the data",
+        "" if kept else f"zookeeper-{plan.survivor} was restarted, but only it still had the data",
     )
     yield _same_data(before, now)
     yield all_run("three", now.states)

@@ -23,11 +23,11 @@ def test_damaged(learner: Learner, truth: Plan) -> None:
     if came == truth.damaged and not isinstance(came, bool):
         return
     if came == truth.survivor:
-        why = f"zookeeper-{came} runs. It answers nobody because it is alone, not because it is ill"
+        why = f"zookeeper-{came} runs. It does not answer because it has no majority"
     elif came == truth.stopped:
         why = f"zookeeper-{came} was killed, and its data are well: start it, and it runs"
     else:
-        why = "the servers have the numbers 1, 2 and 3, and a number is asked for"
+        why = "the servers have the numbers 1, 2 and 3, and the answer is a number"
     raise Mismatch("report()", Words("the server that does not start"), came, why)
 
 
@@ -54,9 +54,9 @@ def test_enough(learner: Learner, truth: Plan) -> None:
         why = f"zookeeper-{came} runs already, and one of three is no majority"
     elif came == truth.damaged:
         why = (
-            f"zookeeper-{came} does not start with its data. Without them it would have to get them"
-            " from a majority, and there is none yet"
+            f"zookeeper-{came} does not start with its data. Without its data it would need a"
+            " majority to copy from, and there is none yet"
         )
     else:
-        why = "the servers have the numbers 1, 2 and 3, and a number is asked for"
+        why = "the servers have the numbers 1, 2 and 3, and the answer is a number"
     raise Mismatch("report()", Words("the server to start first"), came, why)

@@ -73,7 +73,7 @@ def damage(cluster: Cluster, server: int, file: str) -> None:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at ZooKeeper's servers, brokers and records")
@@ -96,7 +96,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the present state, after replicas that lag have caught up."""
+    """Collect the facts about the current state, after replicas that lag have caught up."""
     status = cluster.status()
     servers = [one for one in status.processes if one.source.kind is SourceKind.ZOOKEEPER]
     brokers = [status.broker(number) for number in cluster.broker_ids]

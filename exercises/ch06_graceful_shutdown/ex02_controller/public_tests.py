@@ -89,7 +89,7 @@ def _why(
                 wanted = (row.name in expected[0], row.name in expected[1])
                 if (row.name in moved, row.name in stopped) != wanted:
                     return _case(broker, row)
-            return "each name stands there once, in the order of the rows"
+            return "each name is listed once, in the order of the rows"
     return "it is (names to move, names to stop)"
 
 
@@ -102,11 +102,11 @@ def _case(broker: int, row: Row) -> str:
     if len(row.replicas) == 1:
         return f"broker {broker} has the only replica of {row.name}: nothing can be done"
     if row.leader is None:
-        return f"nobody has ever led {row.name}: it is in neither list"
+        return f"{row.name} has never had a leader: it is in neither list"
     if row.leader == broker:
         return f"broker {broker} leads {row.name}, and others have a replica: it moves"
     if row.leader == -1:
-        return f"nobody leads {row.name}, and broker {broker} has a replica: that one stops"
+        return f"{row.name} has no leader, and broker {broker} has a replica: this replica stops"
     return f"broker {broker} follows in {row.name}: its replica stops"
 
 
@@ -123,7 +123,7 @@ def _why_left(broker: int, rows: Sequence[Row], expected: tuple[str, ...], came:
         if row.deleting:
             return f"the topic of {row.name} is being deleted: it does not count"
         return f"broker {broker} has the only replica of {row.name}: it does not count"
-    return "each name stands there once, in the order of the rows"
+    return "each name is listed once, in the order of the rows"
 
 
 def test_example(learner: Learner) -> None:
@@ -136,7 +136,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_refusals(learner: Learner) -> None:
-    """the broker is dead, alive, or alive again; its request has an epoch, or has none"""
+    """the broker is dead, alive, or has restarted; its request has an epoch, or has none"""
     made = learner.make()
     for asked in (-1, 0, 5, 7, 9):
         for live in (None, 0, 5, 7):

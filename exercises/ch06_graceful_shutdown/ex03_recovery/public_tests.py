@@ -30,7 +30,7 @@ def truncate(made: LearnerObject, point: int, end: int) -> int:
     """Compare the recovery point after a truncation, and return the right one. Raises Mismatch."""
     expected = _RIGHT.after_truncation(point, end)
     why = (
-        f"what comes at {end} again is not on the disk"
+        f"new records from {end} on are not on the disk yet"
         if end < point
         else f"nothing below {point} was cut off"
     )
@@ -43,7 +43,7 @@ def delete(made: LearnerObject, point: int, log_start: int) -> int:
     why = (
         f"the log begins at {log_start} now, behind the point"
         if log_start > point
-        else f"below {point} all is on the disk, whatever was deleted below it"
+        else f"all records below {point} are on the disk, even if some were deleted"
     )
     return _compared(made, "after_deletion", [point, log_start], expected, why)
 
@@ -58,7 +58,7 @@ def start(made: LearnerObject, point: int, log_start: int, end: int, clean: bool
     elif point < log_start:
         why = f"the log begins at {log_start}: the point cannot lie before it"
     else:
-        why = "what was read is not flushed by that: the point stays"
+        why = "reading the records does not flush them: the point stays"
     return _compared(made, "at_start", [point, log_start, end, clean], expected, why)
 
 
@@ -94,11 +94,11 @@ def _why_read(
     for base in bases:
         if base in expected and base not in came:
             if base == bases[-1]:
-                return f"the last segment, {base}, is always read: nobody knows where it ends"
+                return f"the last segment, {base}, is always read, because its end is not known"
             return f"segment {base} reaches over the point, or lies behind it: it has to be read"
         if base not in expected and base in came:
             return f"all of segment {base} is below the point: to read it costs time for nothing"
-    return "each base stands there once, ascending"
+    return "each base offset is listed once, in ascending order"
 
 
 def _compared(

@@ -1,1 +1,1 @@
-"""Exercise 06-4: find and mend a wrong order of shutdown steps, which loses a record."""
+"""Exercise 06-4: find and fix a wrong order of shutdown steps, which loses a record."""

@@ -60,10 +60,10 @@ class Stopped:
 
     def _why_waiting(self) -> str:
         if not self.world.has_done("closes its doors"):
-            return "the doors were open to the end, so requests came to the end"
+            return "the doors were open until the end, so requests arrived until the end"
         if not self.world.has_done("finishes its requests"):
-            return "nobody has finished the requests that were taken"
-        return "it was taken when the others were finished already, and the doors still open"
+            return "the broker has not finished the requests that it had taken"
+        return "it was taken after the others were finished, because the doors were still open"
 
     def _guarded(self, random: Random, answers: bool) -> None:
         """Run the broker to its end, and check the disks after each event. Raises Mismatch."""
@@ -100,8 +100,8 @@ class Stopped:
                 )
         for written in world.lost():
             why = (
-                "when the machine is switched off it is gone, and the mark says that nobody need"
-                " look"
+                "if the machine is switched off, the record is lost, and because of the mark no"
+                " start will check the disk"
             )
             if world.last_flush(written.disk) == 0:
                 why = f"disk {written.disk} is marked and was never flushed: {why}"

@@ -1,1 +1,1 @@
-"""Exercise 06-5: find and mend a shutdown that reports success though partitions go offline."""
+"""Exercise 06-5: find and fix a shutdown that reports success though partitions go offline."""

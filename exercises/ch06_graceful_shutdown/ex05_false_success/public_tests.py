@@ -50,14 +50,14 @@ def _why(broker: int, rows: Sequence[Row], expected: Answer, came: object) -> st
     for row in rows:
         led = [leader for name, leader in expected[0] if name == row.name]
         if not led and any(row.name in pair for pair in moved if isinstance(pair, tuple)):
-            return f"nobody can lead {row.name} in place of broker {broker}, or it need not move"
+            return f"no other broker can lead {row.name}, or {row.name} does not have to move"
         if led and (row.name, led[0]) not in moved:
             return (
                 f"{row.name} moves to broker {led[0]}, the first of its replicas that lives, is in"
                 f" the ISR, and is not broker {broker}"
             )
         if row.name in expected[1] and row.name not in remaining:
-            return f"broker {broker} still leads {row.name}: of its ISR nobody else lives"
+            return f"broker {broker} still leads {row.name}: no other member of its ISR is alive"
         if row.name in expected[2] and row.name not in offline:
             return _dark(broker, row)
         if row.name in remaining and row.name not in expected[1]:
@@ -68,15 +68,15 @@ def _why(broker: int, rows: Sequence[Row], expected: Answer, came: object) -> st
             return f"{row.name} does not remain: broker {broker} does not lead it after that"
         if row.name in offline and row.name not in expected[2]:
             if row.leader == -1:
-                return f"{row.name} has no leader already: that is not by broker {broker}"
+                return f"{row.name} had no leader before: broker {broker} is not the cause"
             return f"{row.name} has a leader when broker {broker} stops"
-    return "each partition stands there once, in the order of the rows"
+    return "each partition is listed once, in the order of the rows"
 
 
 def _dark(broker: int, row: Row) -> str:
     if len(row.replicas) == 1:
-        return f"only broker {broker} has {row.name}: when it stops, nobody leads it"
-    return f"nobody could be elected for {row.name}: when broker {broker} stops, nobody leads it"
+        return f"only broker {broker} has {row.name}: when it stops, the partition has no leader"
+    return f"no other leader is possible for {row.name}: when broker {broker} stops, it has none"
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:

@@ -67,7 +67,7 @@ def _nothing_else(
     return Step(
         "no other setting was changed",
         not changed,
-        f"{', '.join(changed)}: nobody asked for that" if changed else "",
+        f"{', '.join(changed)}: the task does not ask for that" if changed else "",
     )
 
 

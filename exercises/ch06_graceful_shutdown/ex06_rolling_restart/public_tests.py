@@ -46,5 +46,5 @@ def _number(learner: Learner, name: str, right: int, wanted: str, why: str) -> N
     if came == right and not isinstance(came, bool):
         return
     if came not in (0, 1, 2) or isinstance(came, bool):
-        why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
+        why = "the brokers have the numbers 0, 1 and 2, and the answer is a number"
     raise Mismatch("report()", Words(wanted), came, why)

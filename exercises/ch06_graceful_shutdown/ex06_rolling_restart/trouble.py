@@ -91,7 +91,7 @@ def end(home: Path | None = None) -> bool:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the present state of cluster and shop. Yield each result. Raises ClusterError."""
+    """Check the current state of cluster and shop. Yield each result. Raises ClusterError."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, settings, ZooKeeper, the shop, and its orders")
@@ -115,7 +115,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the present state. The shop's notes are read before the orders, so
+    """Collect the facts about the current state. The shop's notes are read before the orders, so
     the log must already have each order that the notes call settled.
     """
     status = cluster.status()

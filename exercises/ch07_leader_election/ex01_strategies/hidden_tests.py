@@ -53,7 +53,7 @@ def test_a_life_of_a_partition(learner: Learner, seed: int) -> None:
 
 
 def test_many_brokers(learner: Learner, seed: int) -> None:
-    """broker ids up to two thousand, and only few brokers are alive"""
+    """broker ids up to two thousand, and only a few brokers are alive"""
     random = Random(f"many/{seed}")
     for _ in range(60):
         replicas = tuple(random.sample(range(2_000), 5))

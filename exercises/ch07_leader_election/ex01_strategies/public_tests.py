@@ -45,10 +45,10 @@ def why(case: Case, expected: Answer | None, came: object) -> str:
             return "the first of AR cannot lead, so the leader stays as it is: None"
         if case.strategy == OFFLINE and not case.unclean:
             return (
-                "nobody lives and is in the ISR, and an unclean election is not allowed: the"
+                "no member of the ISR is alive, and an unclean election is not allowed: the"
                 " partition waits"
             )
-        return "nobody may lead here"
+        return "no replica may lead here"
     leader, isr = expected
     match came:
         case (int(named), tuple()) if named == leader:
@@ -58,11 +58,11 @@ def why(case: Case, expected: Answer | None, came: object) -> str:
         case (int(named), _) if named in case.going and case.strategy == SHUTDOWN:
             return f"broker {named} is about to shut down itself"
         case (int(named), _) if named not in case.isr and leader in case.isr:
-            return f"broker {named} is not in the ISR: what it lacks would be lost"
+            return f"broker {named} is not in the ISR: the records that it lacks would be lost"
         case (int(named), _) if named in case.replicas:
             return (
-                f"broker {leader} stands before broker {named} in AR, and could lead too: the order"
-                " of AR decides, not that of the ISR or of the live brokers"
+                f"broker {leader} comes before broker {named} in AR, and could lead too: the order"
+                " of AR decides, not the order of the ISR or of the live brokers"
             )
         case None:
             return f"broker {leader} may lead: {_may(case, leader)}"
@@ -83,8 +83,8 @@ def _why_isr(case: Case, isr: tuple[int, ...]) -> str:
     if case.strategy == OFFLINE:
         return "the dead leave the ISR, and the others keep their order"
     if case.strategy == SHUTDOWN:
-        return "those who are about to shut down leave the ISR, and the others keep their order"
-    return "this election changes the leader alone: the ISR stays as it is, in its order"
+        return "brokers that are about to shut down leave the ISR, and the others keep their order"
+    return "this election changes only the leader: the ISR stays as it is, in its order"
 
 
 def test_example(learner: Learner) -> None:
@@ -97,7 +97,7 @@ def test_example(learner: Learner) -> None:
 
 
 def test_topic_leader(learner: Learner) -> None:
-    """the partition topic-leader of the book: AR is 1, 2, 0, and the ISR has another order"""
+    """the partition topic-leader of the book: AR is 1, 2, 0, and the ISR has a different order"""
     for isr in ((2, 0, 1), (0, 1, 2), (0, 2, 1)):
         check(learner.make(), Case(OFFLINE, (1, 2, 0), isr, (0, 2)))
         check(learner.make(), Case(OFFLINE, (1, 2, 0), isr, (2, 0)))

@@ -42,11 +42,11 @@ def _why(case: Case, expected: tuple[int, bool], came: object) -> str:
             return f"the log ends at {case.leo}: nothing can be cut behind that"
         case (int(offset), bool(_)) if offset == expected[0]:
             if expected[1]:
-                return "that is all: the leader need not be asked again"
-            return "what is left may still differ from the leader's: it is asked again"
+                return "the cut is complete: the follower does not have to ask the leader again"
+            return "the rest may still differ from the leader's log: the follower asks again"
     known = [epoch for epoch, _ in case.epochs]
     if case.leader_end == -1:
-        return "the leader knows no epoch that old: the high watermark is all that is left"
+        return "the leader knows no such old epoch: the follower cuts at its high watermark"
     if case.leader_epoch == -1:
         return "an old leader names no epoch: its offset counts"
     if not known or known[-1] < case.leader_epoch:
@@ -54,7 +54,7 @@ def _why(case: Case, expected: tuple[int, bool], came: object) -> str:
     if case.leader_epoch in known:
         return f"both have epoch {case.leader_epoch}: they agree up to the smaller of its two ends"
     if known[0] > case.leader_epoch:
-        return "all epochs of the follower are newer: nothing of its first is in the leader's log"
+        return "all epochs of the follower are newer: the leader's log has no record of them"
     return f"it never had epoch {case.leader_epoch}: it cuts at the end of its next older one"
 
 

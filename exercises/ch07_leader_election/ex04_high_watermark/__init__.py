@@ -1,1 +1,1 @@
-"""Exercise 07-4: find and mend a follower that cuts its log at its high watermark."""
+"""Exercise 07-4: find and fix a follower that cuts its log at its high watermark."""

@@ -1,1 +1,1 @@
-"""Exercise 07-5: find and mend a leader that lets followers join the ISR too early."""
+"""Exercise 07-5: find and fix a leader that lets followers join the ISR too early."""

@@ -25,7 +25,7 @@ def join(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> bool:
         f"may_join({leo}, {hw}, {epoch_start})",
         right_may_join(leo, hw, epoch_start),
         came,
-        "True or False is asked for",
+        "the answer is True or False",
     )
 
 
@@ -59,7 +59,7 @@ class World:
                 self.world,
                 f"record {missing[0]} is in the leader's log",
                 "it is not",
-                "it was acknowledged, and then somebody led who did not have it",
+                "it was acknowledged, and then a broker without it became leader",
             )
 
 
@@ -97,8 +97,8 @@ def _why_not_event(made: Run, event: int) -> str:
     if not 1 <= event <= len(made.events):
         return f"events.txt has the events 1 to {len(made.events)}"
     if made.events[event - 1].joined < 0:
-        return f"by event {event} nobody joins: {made.events[event - 1].text}"
-    return f"whoever joined by event {event} had record {made.lost}, or left again"
+        return f"no broker joins by event {event}: {made.events[event - 1].text}"
+    return f"the broker that joined by event {event} had record {made.lost}, or left again"
 
 
 def test_at_the_mark(learner: Learner) -> None:

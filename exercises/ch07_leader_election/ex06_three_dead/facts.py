@@ -42,10 +42,9 @@ def _saved(plan: Plan, records: tuple[str, ...]) -> Step:
     if there >= plan.saved:
         return Step(says, True, f"{there} of {plan.acked} acknowledged orders")
     if there == 0:
-        return Step(says, False, f"none of {plan.acked} is there: who led had an empty log")
+        return Step(says, False, f"all {plan.acked} are lost: the leader had an empty log")
     return Step(
         says,
         False,
-        f"{there} are there, and {plan.saved} were on the best of the disks: who led had not all"
-        " of them",
+        f"{there} are left, but the best disk had {plan.saved}: the leader lacked some of them",
     )

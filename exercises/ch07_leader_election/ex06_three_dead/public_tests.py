@@ -22,9 +22,9 @@ def test_led_last(learner: Learner, truth: Plan) -> None:
     came = said(learner, "led_last")
     if came == truth.deaths[2] and not isinstance(came, bool):
         return
-    why = "the ISR in ZooKeeper still has the one that died last"
+    why = "the ISR in ZooKeeper still contains the broker that died last"
     if came not in (0, 1, 2) or isinstance(came, bool):
-        why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
+        why = "the brokers have the numbers 0, 1 and 2, and the answer is a number"
     raise Mismatch("report()", Words("the broker that led last"), came, why)
 
 
@@ -34,13 +34,13 @@ def test_first(learner: Learner, truth: Plan) -> None:
     if came == truth.first and not isinstance(came, bool):
         return
     if came == truth.deaths[2]:
-        why = "it died last, but look at its disk: is its log there?"
+        why = "it died last, but is its log still on its disk?"
     elif came == truth.deaths[0]:
-        why = "it died first, and lacks all that was written after that"
+        why = "it died first, and lacks all later records"
     elif came == truth.deaths[1]:
-        why = "the one that died after it has its log, and more"
+        why = "the broker that died after it has the same records, and more"
     else:
-        why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
+        why = "the brokers have the numbers 0, 1 and 2, and the answer is a number"
     raise Mismatch("report()", Words("the broker that has to lead first"), came, why)
 
 
@@ -50,7 +50,7 @@ def test_lost(learner: Learner, truth: Plan) -> None:
     if came == truth.acked - truth.saved and not isinstance(came, bool):
         return
     why = (
-        "the ticket says how many were acknowledged, and the log of the one that leads first says"
-        " how many there are"
+        "the ticket says how many orders were acknowledged, and the log of the first leader shows"
+        " how many are left"
     )
     raise Mismatch("report()", Words("how many orders are lost, at least"), came, why)

@@ -8,5 +8,5 @@ def report() -> dict[str, object]:
     return {
         "led_last": None,  # the number of the broker that led when the last one died
         "first": None,  # the number of the broker that has to lead first now
-        "lost": None,  # how many acknowledged orders are lost by that, at least
+        "lost": None,  # the minimum number of acknowledged orders that are lost by this
     }

@@ -59,7 +59,7 @@ def _isr(cluster: Cluster) -> set[int]:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, ZooKeeper and records")
@@ -74,7 +74,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the cluster's present state."""
+    """Collect the facts about the cluster's current state."""
     status = cluster.status()
     topic = LAB.in_zookeeper(cluster)
     return Facts(

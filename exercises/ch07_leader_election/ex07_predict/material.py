@@ -102,7 +102,7 @@ def _allowed(unclean: bool) -> str:
 
 
 def leader_of(situation: Situation) -> int:
-    """Return the id of the next leader; -1 if there is none, or if the present leader stays."""
+    """Return the id of the next leader; -1 if there is none, or if the current leader stays."""
     elected = right(situation.case)
     return NOBODY if elected is None else elected[0]
 

@@ -70,20 +70,24 @@ def _why(situation: Situation, expected: int, came: object) -> str:
     case = situation.case
     if came in case.replicas:
         if came not in case.live:
-            return f"broker {came} does not live"
+            return f"broker {came} is not alive"
         if case.strategy == SHUTDOWN and came in case.going:
-            return f"broker {came} is about to go itself"
+            return f"broker {came} is about to shut down itself"
         if case.strategy == PREFERRED and expected == NOBODY:
             return "the preferred replica cannot lead, so the leader stays as it is: -1"
         if came not in case.isr and expected == NOBODY:
-            return "nobody lives who is in the ISR, and unclean elections are not allowed: -1"
+            return "no member of the ISR is alive, and unclean elections are not allowed: -1"
         if came not in case.isr and expected in case.isr:
             return f"broker {came} is not in the ISR"
     if expected == NOBODY:
-        return "nobody may lead, or the leader stays as it is: -1"
+        return "no replica may lead, or the leader stays as it is: -1"
     if is_lossy(situation):
-        return "nobody lives who is in the ISR; unclean elections are allowed: the first of AR"
-    return f"broker {expected} is the first of AR that may lead; the order of the ISR says nothing"
+        return (
+            "no member of the ISR is alive; unclean elections are allowed: the first live one of AR"
+        )
+    return (
+        f"broker {expected} is the first of AR that may lead; the order of the ISR does not matter"
+    )
 
 
 def test_lost(compared: Compared) -> None:
@@ -91,7 +95,7 @@ def test_lost(compared: Compared) -> None:
     came = compared.answer("lost")
     expected = next(n for n, one in enumerate(compared.situations, 1) if is_lossy(one))
     if came != expected or isinstance(came, bool):
-        why = "only there somebody leads who was not in the ISR"
+        why = "only in this situation does a replica lead that was not in the ISR"
         raise Mismatch("lost", expected, came, why)
 
 
@@ -103,9 +107,9 @@ def test_waits(compared: Compared) -> None:
         return
     number = came if isinstance(came, int) and came in NUMBERS else 0
     if number and compared.situations[number - 1].case.strategy != OFFLINE:
-        why = "there the partition has a leader"
+        why = "in that situation the partition has a leader"
     elif number:
-        why = f"there broker {leader_of(compared.situations[number - 1])} leads"
+        why = f"in that situation broker {leader_of(compared.situations[number - 1])} leads"
     else:
         why = "the situations have the numbers 1 to 10"
     wanted = f"one of {', '.join(map(str, expected))}"

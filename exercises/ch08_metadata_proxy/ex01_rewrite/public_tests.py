@@ -47,7 +47,7 @@ def ask(
         elif names is None:
             why = "None asks for all topics of the copy"
         else:
-            why = "each name that was asked for is answered once, and no other"
+            why = "each requested name is in the answer once, and no other name"
         raise Mismatch(call, _listed(expected), came, why)
     for wanted, got in zip(expected, came, strict=True):
         if wanted != got:
@@ -77,7 +77,7 @@ def _difference(
         case _:
             return wanted, got, "a topic is (error, name, internal, partitions)"
     if name != wanted.name:
-        return wanted.name, name, "the topics stand in the order in which they were asked for"
+        return wanted.name, name, "the topics have the order of the request"
     if wanted.name not in topics:
         if error != wanted.error:
             why = f"the copy has no {wanted.name!r}: the error is {wanted.error}"

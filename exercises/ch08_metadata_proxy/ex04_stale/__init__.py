@@ -1,1 +1,1 @@
-"""Exercise 08-4: find and mend a proxy that answers with stale coordinators."""
+"""Exercise 08-4: find and fix a proxy that answers with stale coordinators."""

@@ -144,7 +144,7 @@ def test_nobody(learner: Learner) -> None:
 
 
 def test_more_partitions(learner: Learner) -> None:
-    """the topic is created again with another number of partitions"""
+    """the topic is created again with a different number of partitions"""
     made = learner.make()
     for leaders in ([0, 1, 2], [2, 1, 0, 1, 0], [1], list(range(50))):
         for group in GROUPS:

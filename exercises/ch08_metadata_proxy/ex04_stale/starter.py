@@ -25,7 +25,7 @@ class Coordinators:
     def find(self, group: str, leaders: Sequence[int], brokers: Sequence[int]) -> int:
         """Return the id of the broker that coordinates the group now, or -1 for none."""
         if group in self.known and self.known[group] in brokers:
-            return self.known[group]  # we have looked it up before, and it lives
+            return self.known[group]  # we have looked it up before, and it is alive
         leader = leaders[partition_for(group, len(leaders))] if leaders else -1
         if leader not in brokers:
             return -1

@@ -1,1 +1,1 @@
-"""Exercise 08-5: find and mend a proxy that leaves out a field of older versions."""
+"""Exercise 08-5: find and fix a proxy that leaves out a field of older versions."""

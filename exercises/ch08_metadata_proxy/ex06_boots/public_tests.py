@@ -13,8 +13,8 @@ from .material import ANOTHER, KINDS, NO_NAME, NOBODY, Plan, plan
 
 LAST = "Metadata"
 WHY_NOT = {
-    NOBODY: "an address where nobody listens refuses the connection",
-    ANOTHER: "there somebody answers, and says that he does not lead the partition",
+    NOBODY: "an address at which no process listens refuses the connection",
+    ANOTHER: "a broker at that address answers that it does not lead the partition",
     NO_NAME: "the client's error names a host that it cannot resolve",
 }
 
@@ -31,7 +31,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
     if came == truth.broker and not isinstance(came, bool):
         return
     if came not in (0, 1, 2) or isinstance(came, bool):
-        why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
+        why = "the brokers have the numbers 0, 1 and 2, and the answer is a number"
     else:
         why = f"the address of broker {came} that clients receive is where it listens"
     raise Mismatch("report()", Words("the broker whose address is wrong"), came, why)
@@ -57,7 +57,7 @@ def test_answered(learner: Learner) -> None:
     if isinstance(came, str) and came.replace(" ", "").upper() in {
         one.name.replace("_", "") for one in ApiKey
     }:
-        why = "it boots, knows the topic and its leader; what it asks next gets no good answer"
+        why = "the client boots, and learns the topic and its leader; only its next request fails"
     else:
         why = "the name of an API, such as Fetch"
     raise Mismatch("report()", Words("the last API that was answered well"), came, why)

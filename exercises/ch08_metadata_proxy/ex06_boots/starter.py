@@ -7,6 +7,6 @@ def report() -> dict[str, object]:
     """Return your findings in a dict. Replace each None by your answer."""
     return {
         "broker": None,  # the number of the broker whose address for clients is wrong
-        "there": None,  # who is at that address: "nobody", "another broker" or "no such name"
-        "answered": None,  # the last API that its client got a good answer to, such as "Fetch"
+        "there": None,  # what is at that address: "nobody", "another broker" or "no such name"
+        "answered": None,  # the last API with a successful answer to its client, such as "Fetch"
     }

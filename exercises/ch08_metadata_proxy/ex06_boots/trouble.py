@@ -1,7 +1,7 @@
 """Start the cluster of exercise 08-6 with two listeners, let a broker advertise a wrong address,
 check the cluster's state, and end it.
 
-The client that boots is kafka-python, as in the ticket: somebody else's program.
+The client that bootstraps uses kafka-python, as in the ticket.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -124,7 +124,7 @@ def _leader(cluster: Cluster) -> int:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, addresses, ZooKeeper and records, and sending an order")
@@ -150,7 +150,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster, doors: Sequence[str] = ()) -> Facts:
-    """Collect the facts about the present state. `doors` are the OUTSIDE addresses, if known."""
+    """Collect the facts about the current state. `doors` are the OUTSIDE addresses, if known."""
     status = cluster.status()
     listeners = tuple(
         properties_of(cluster, broker).get("listeners", "") for broker in cluster.broker_ids

@@ -139,21 +139,23 @@ def situations(seed: int) -> tuple[Situation, ...]:
         Situation(
             f"a record for {TOPIC}-{plain[0]}, of a client that booted on the proxy",
             plain[1],
-            "records go to the leader of their partition; the proxy only told who it is",
+            "records go to the leader of their partition; the proxy only named this leader",
         ),
         Situation(
             f"the proxy is stopped; a record for {TOPIC}-{stopped[0]}, of a client that booted"
             " on it before",
             stopped[1],
-            "the client knows the brokers by now, and needs the proxy no more",
+            "the client knows the brokers now, and does not need the proxy",
         ),
         Situation(
-            "the proxy is stopped; the first request of a client that knows its address alone",
+            "the proxy is stopped; the first request of a client that knows only the proxy's"
+            " address",
             NOBODY,
             "it knows no other address",
         ),
         Situation(
-            "the proxy runs; the first Metadata request of a client that knows its address alone",
+            "the proxy runs; the first Metadata request of a client that knows only the proxy's"
+            " address",
             PROXY,
             "that is what bootstrap.servers is: where the first Metadata request goes",
         ),
@@ -172,13 +174,15 @@ def situations(seed: int) -> tuple[Situation, ...]:
             f"broker {mixed[1]} advertises the address of broker {wrong}; a record for"
             f" {TOPIC}-{mixed[0]}",
             wrong,
-            "the client uses the address that it received; who answers there refuses the record",
+            "the client uses the address that it received; the broker at that address refuses"
+            " the record",
         ),
         Situation(
             f"broker {old[1]} has died, and broker {old[2]} leads {TOPIC}-{old[0]} now; a client"
             f" that has not asked for metadata since sends a record for it",
             NOBODY,
-            "its metadata is old: it sends to the dead one, and asks again only after that",
+            "its metadata is old: it sends to the dead broker, and requests new metadata only"
+            " after that",
         ),
         Situation(
             f"broker {again[1]} has died, and broker {again[2]} leads {TOPIC}-{again[0]} now; a"

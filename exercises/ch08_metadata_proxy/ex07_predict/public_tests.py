@@ -54,7 +54,7 @@ def _why(situation: Situation, came: object) -> str:
     if came != PROXY and (
         not isinstance(came, int) or isinstance(came, bool) or not NOBODY <= came < BROKERS
     ):
-        return f'the number of a broker, "{PROXY}", or {NOBODY} is asked for'
+        return f'the answer is the number of a broker, "{PROXY}", or {NOBODY}'
     return situation.why
 
 

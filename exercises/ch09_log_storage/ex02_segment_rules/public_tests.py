@@ -182,7 +182,7 @@ def test_take_by_size(learner: Learner) -> None:
 
 
 def test_take_by_start(learner: Learner) -> None:
-    """the log start offset lies before, at, or behind the end of a segment"""
+    """the log start offset lies before, at, or after the end of a segment"""
     made = learner.make()
     for start in (0, 39, 40, 41, 70, 99, 100):
         take(made, Keep(), log_of(*THREE, start=start))
@@ -216,7 +216,7 @@ def test_compacted_topic(learner: Learner) -> None:
 
 
 def test_first_that_stays(learner: Learner) -> None:
-    """an old segment lies behind a young one: the young one ends it"""
+    """an old segment lies after a young one: the young one ends it"""
     made = learner.make()
     log = log_of((0, 500, 1_000), (40, 500, 90_000), (70, 500, 1_000))
     take(made, Keep(retention_ms=10_000), log, 95_000)

@@ -167,7 +167,7 @@ def _size_count(random: Random) -> Situation:
         f"{plan.table()}\n\nretention.bytes is {limit}, and there is no limit of time. How many"
         " segments go?",
         gone(log, 0),
-        "a segment goes if retention.bytes or more are left without it",
+        "a segment is deleted if the other segments still have retention.bytes or more",
     )
 
 
@@ -180,7 +180,7 @@ def _size_left(random: Random) -> Situation:
         f"{plan.table()}\n\nretention.bytes is {limit}, and there is no limit of time. How many"
         " bytes are left after the look?",
         log.size,
-        "whole segments go, and never so many that less than retention.bytes is left",
+        "whole segments are deleted, but at least retention.bytes must stay",
     )
 
 

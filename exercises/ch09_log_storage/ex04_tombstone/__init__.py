@@ -1,1 +1,1 @@
-"""Exercise 09-4: find the tombstone that was removed too early, and mend the rule."""
+"""Exercise 09-4: find the tombstone that was removed too early, and fix the rule."""

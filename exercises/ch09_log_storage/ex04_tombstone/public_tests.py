@@ -23,7 +23,7 @@ def may_go(made: LearnerObject, written: int, cleaned: int, now: int, retention:
         f"may_go({written}, {cleaned}, {now}, {retention})",
         right_may_go(written, cleaned, now, retention),
         came,
-        "True or False is asked for",
+        "the answer is True or False",
     )
 
 

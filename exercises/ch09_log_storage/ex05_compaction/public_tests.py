@@ -129,12 +129,12 @@ def test_book(learner: Learner) -> None:
 
 
 def test_tombstones(learner: Learner) -> None:
-    """tombstones before and behind values, and two of one key"""
+    """tombstones before and after values, and two of one key"""
     whole_pass(learner, log_of("aAbBbcCaDD"))
 
 
 def test_without_key(learner: Learner) -> None:
-    """records without keys among others, before and behind the end"""
+    """records without keys among others, before and after the end"""
     log = log_of("a.b.a.c.")
     whole_pass(learner, log)
     compared = Compared(learner, 0)

@@ -59,7 +59,7 @@ def _prices(before: Sequence[str], now: Sequence[str]) -> Step:
     expected, found = table(before), table(now)
     wrong = [key for key, value in expected.items() if found.get(key) != value]
     seen = f"{len(wrong)} of {len(expected)}, {wrong[0]} for one" if wrong else f"{len(expected)}"
-    return Step("each price is the one of before", not wrong, seen)
+    return Step("each price is the same as before", not wrong, seen)
 
 
 def bound(settings: str) -> str:

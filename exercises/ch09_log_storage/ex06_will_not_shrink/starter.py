@@ -7,5 +7,5 @@ def report() -> dict[str, object]:
     """Return your findings in a dict. Replace each None by your answer."""
     return {
         "cause": None,  # "transaction", "lag", "roll" or "batch": README.md says what they mean
-        "broker": None,  # the number of the broker on which it lies; -1: on all of them
+        "broker": None,  # the number of the broker with the cause; -1 for all of them
     }

@@ -1,1 +1,1 @@
-"""Exercise 09-7: find the index entry that leads one batch too far, and mend the index."""
+"""Exercise 09-7: find the index entry that leads one batch too far, and fix the index."""

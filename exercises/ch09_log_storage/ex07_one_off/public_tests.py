@@ -52,7 +52,7 @@ class Log:
             self.check_position(self.world.read(offset))
 
     def look_everywhere(self) -> None:
-        """Look up all offsets, also those in gaps. Raises Mismatch if a position is wrong."""
+        """Look up all offsets, including those in gaps. Raises Mismatch if a position is wrong."""
         self.look(*range(self.world.end))
 
     def go_on(self, random: Random, turns: int) -> None:
@@ -168,7 +168,7 @@ def test_each_entry(learner: Learner) -> None:
 
 
 def test_around_the_interval(learner: Learner) -> None:
-    """a batch that begins just the interval behind the last entry's, or a byte more or less"""
+    """a batch that begins just the interval after the last entry's, or a byte more or less"""
     for interval in (99, 100, 101, 199, 200, 201, 300):
         Log(learner, interval).write(9)
 

@@ -92,7 +92,7 @@ def _records(topic: str, wanted: Sequence[str], now: Sequence[str]) -> Step:
 
 
 def _bounded(plan: Plan, settings: str) -> Step:
-    """Check that the topic cannot grow any more with its present settings."""
+    """Check that the topic cannot grow any more with its current settings."""
     says = f"{plan.topic} will stay small: the broker deletes its oldest segments"
     found = values_of(plan.topic, settings)
     policy, limit = found.get(POLICY, "delete"), int(found.get(RETENTION, "-1"))

@@ -7,6 +7,6 @@ def report() -> dict[str, object]:
     """Return your findings in a dict. Replace each None by your answer."""
     return {
         "broker": None,  # the number of the broker with the full disk
-        "topic": None,  # the topic that grows and grows
-        "setting": None,  # the setting of the topic that lets it: "retention.bytes" or …
+        "topic": None,  # the topic that does not stop growing
+        "setting": None,  # the setting of the topic that allows this: "retention.bytes" or …
     }

@@ -156,7 +156,7 @@ def _write(cluster: Cluster, topic: str, first: int, count: int) -> None:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         made = plan(seed)
@@ -183,7 +183,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster, made: Plan) -> Facts:
-    """Collect the facts about the cluster's present state."""
+    """Collect the facts about the cluster's current state."""
     status = cluster.status(hidden=True)
     topics = tuple(LABS[topic].in_zookeeper(cluster) for topic in TOPICS)
     properties = [properties_of(cluster, number) for number in cluster.broker_ids]

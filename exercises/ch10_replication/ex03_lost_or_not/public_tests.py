@@ -56,9 +56,9 @@ def _why(case: Case, ended: Ended) -> str:
     if not ended.acked:
         if ended.refused:
             return "the records were refused, so none was acknowledged"
-        return "a member of the ISR stands still, so none was acknowledged"
+        return "a member of the ISR fetches no more, so no record was acknowledged"
     if ended.leader == NOBODY:
-        return "nobody may lead, so the partition waits for broker 0, which has them"
+        return "no replica may lead, so the partition waits for broker 0, which has the records"
     if ended.lost:
         if ended.leader in case.away:
             return f"broker {ended.leader} leads, who was not in the ISR and has none of them"
@@ -92,7 +92,7 @@ def test_there(compared: Compared) -> None:
     if not number:
         why = f"the cases have the numbers 1 to {CASES}"
     elif play(compared.cases[number - 1]).acked:
-        why = "there the records were acknowledged"
+        why = "in that case the records were acknowledged"
     else:
-        why = "there the next leader has none of them"
+        why = "in that case the next leader has none of the records"
     raise Mismatch("there", Words(f"one of {', '.join(map(str, expected))}"), came, why)

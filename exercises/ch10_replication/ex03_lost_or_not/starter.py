@@ -15,5 +15,5 @@ def answers() -> dict[str, object]:
         "lost_7": None,
         "lost_8": None,
         "refused": None,  # the number of the case whose records are refused
-        "there": None,  # a case with records that are there and were not acknowledged
+        "there": None,  # a case that ends with stored records that were never acknowledged
     }

@@ -1,1 +1,1 @@
-"""Exercise 10-4: find and mend a leader that counts sent records as stored records."""
+"""Exercise 10-4: find and fix a leader that counts sent records as stored records."""

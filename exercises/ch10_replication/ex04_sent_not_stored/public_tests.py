@@ -68,7 +68,7 @@ class World:
             raise self._refusal(
                 f"record {missing[0]} is in the leader's log",
                 "it is not",
-                "it was acknowledged, and then somebody led who did not have it",
+                "it was acknowledged, and then a broker without it became leader",
             )
         behind = world.ahead_of()
         if behind is not None:

@@ -1,1 +1,1 @@
-"""Exercise 10-5: find why three partitions are under-replicated, and mend them."""
+"""Exercise 10-5: find why three partitions are under-replicated, and fix them."""

@@ -1,5 +1,5 @@
 """The trouble of exercise 10-5, and its ticket: three partitions lack a replica in the ISR, each
-for another reason.
+for a different reason.
 """
 
 from random import Random

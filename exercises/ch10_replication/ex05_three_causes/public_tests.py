@@ -41,6 +41,6 @@ def _why(topic: str, broker: int, cause: str, came: object) -> str:
             )
         case _:
             return (
-                f"broker {broker}, the follower of {topic}-0, runs and gets answers: its log grows,"
-                " or could grow, but somebody limits it"
+                f"broker {broker}, the follower of {topic}-0, runs and gets answers: its log could"
+                " grow faster, but a setting limits it"
             )

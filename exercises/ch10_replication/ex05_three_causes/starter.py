@@ -7,6 +7,6 @@ def report() -> dict[str, object]:
     """Return your findings in a dict. Each is "link", "process" or "throttle"."""
     return {
         "carts": None,  # why a replica of carts-0 is not in the ISR
-        "orders": None,  # why one of orders-0 is not
-        "visits": None,  # why one of visits-0 is not
+        "orders": None,  # why a replica of orders-0 is not in the ISR
+        "visits": None,  # why a replica of visits-0 is not in the ISR
     }

@@ -115,7 +115,7 @@ def set_throttle(cluster: Cluster, topic: str, follower: int, rate: int | None) 
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, links, ZooKeeper and records")
@@ -136,7 +136,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the cluster's present state."""
+    """Collect the facts about the cluster's current state."""
     status = cluster.status(hidden=True)
     topics = tuple(LABS[topic].in_zookeeper(cluster) for topic in TOPICS)
     together = ", ".join(one.settings for one in topics)

@@ -153,13 +153,13 @@ class Compared:
         if kind == "wait" and last not in (*WAITING, FENCED):
             return f"{name} has no error: a partition that waits does not stop the others"
         if kind == "wait":
-            return "its wait is over: at that very ms it goes on where it was"
+            return "its wait is over: at exactly that ms it continues in its state"
         if kind == "failed":
             return f"after {last} it is not fenced"
         if expected[0] == "fetch":
             return "its log is cut completely: it fetches"
         if last == "answer" and kind == "fetch":
-            return "what is left of the log may still differ from the leader's: it asks again"
+            return "the rest of the log may still differ from the leader's: it asks again"
         if last == "answer":
             return "it asks for the newest epoch that its own log has left"
         if last == "follow":
@@ -310,7 +310,7 @@ def test_fenced(make: Make) -> None:
 
 
 def test_out_of_range(make: Make) -> None:
-    """the leader's log ends before the follower's, begins behind it, or has its end"""
+    """the leader's log ends before the follower's log ends, begins after that, or has that end"""
     made = make()
     fetching(made, A, B)
     made.error(A, OUT_OF_RANGE)

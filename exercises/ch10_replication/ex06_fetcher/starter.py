@@ -23,7 +23,7 @@ class Fetcher:
         raise NotImplementedError("Fetcher.leave is not written yet: it forgets the partition")
 
     def plan(self, now_ms: int) -> dict[str, Operation]:
-        """Return the present operation of each partition."""
+        """Return the current operation of each partition."""
         raise NotImplementedError(
             "Fetcher.plan is not written yet: it returns {partition: operation}"
         )

@@ -102,7 +102,7 @@ class Compared:
             rest = self._right.linger_ms - waited_ms
             return f"the only batch of {name} has room, and {rest} ms of linger.ms are left"
         if at_once:
-            return f"{name} goes at once: somebody waits for it in flush(), or for its memory"
+            return f"{name} goes at once: a flush() waits for it, or a send() waits for its memory"
         if len(row["batches"]) > 1:
             return f"{name} has a second batch: no record goes into the first one any more"
         if row["batches"][0] >= self._right.batch_size:
@@ -227,7 +227,7 @@ def test_linger(make: Make) -> None:
 
 
 def test_full(make: Make) -> None:
-    """batches around batch.size, and batches with another one behind them"""
+    """batches around batch.size, and batches with another one after them"""
     made = make()
     for batches in ([998], [999], [1_000], [1_001], [40_000], [5, 5], [5, 1_000], [1_000, 5]):
         made.ready([row(0, batches, NOW_MS)])
@@ -277,7 +277,7 @@ def test_the_first_fits_or_not(make: Make) -> None:
 
 
 def test_the_next_is_small(make: Make) -> None:
-    """a batch does not fit, and a smaller one behind it would"""
+    """a batch does not fit, and a smaller one after it would"""
     made = make()
     made.drain(1, [(0, 1_000), (1, 1_000), (2, 10)], 1_500)
     made.drain(1, [(0, 1_000), (1, 1_000), (2, 10)], 1_500)

@@ -83,7 +83,7 @@ def _why_partition(
     hashed: int, expected: int, came: object, partitions: int, available: Sequence[int]
 ) -> str:
     if hashed < 0 and came in (abs(hashed) % partitions, hashed % partitions):
-        return "the sign bit is cleared; neither is the number turned round, nor kept negative"
+        return "clear the sign bit: do not negate the number, and do not keep it negative"
     if expected not in available:
         return f"partition {expected} has no leader now, but the key stays there"
     return f"{hashed & 0x7FFFFFFF} modulo {partitions} is {expected}"
@@ -112,7 +112,7 @@ class Sticky:
             raise self._mismatch(call, f"one of {able}", came, "it is a partition's number")
         if self.last is not None:
             if came != self.last:
-                why = f"the batch of partition {self.last} has room: records go on into it"
+                why = f"the batch of partition {self.last} has room: the next records go into it"
                 raise self._mismatch(call, f"{self.last}", came, why)
             return came
         self._check_new(call, able, came)

@@ -1,1 +1,1 @@
-"""Exercise 12-4: find and mend the code that loses the callback of a record."""
+"""Exercise 12-4: find and fix the code that loses the callback of a record."""

@@ -107,7 +107,7 @@ def test_divided_once(learner: Learner) -> None:
 
 
 def test_divided_twice(learner: Learner) -> None:
-    """each part is divided again, and these parts end in another order"""
+    """each part is divided again, and these parts end in a different order"""
     with checked(world_of(learner)) as world:
         parts = world.divide(batch_of(world, 9, [2, 7]), (5, 4))
         smaller = [*world.divide(parts[0], (3, 2)), *world.divide(parts[1], (2, 2))]

@@ -1,1 +1,1 @@
-"""Exercise 12-5: find and mend an accumulator whose batch waits for ever."""
+"""Exercise 12-5: find and fix an accumulator whose batch waits for ever."""

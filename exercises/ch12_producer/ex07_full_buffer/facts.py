@@ -46,7 +46,7 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
-    says = f"the topic {TOPIC} is the one of before, on three brokers"
+    says = f"the topic {TOPIC} is the same as before, on three brokers"
     if not now.created:
         return Step(says, False, f"there is no topic {TOPIC}")
     if now.created != before.created:
@@ -59,7 +59,7 @@ def _far_link(plan: Plan, links: tuple[str, ...]) -> Step:
     says = "the link to the other building is as slow as before"
     if plan.far_link in links:
         return Step(says, True, plan.far_link)
-    why = f"it is slow by {FAR_MS} ms, because the way is long. Nobody can change that"
+    why = f"it is slow by {FAR_MS} ms, because the distance is long. This cannot be changed"
     return Step(says, False, why)
 
 
@@ -85,7 +85,7 @@ def _in_log(now: Facts) -> Step:
 
 
 def _takes_all(began: Seen | None, now: Seen | None) -> Step:
-    says = "the shop turns nobody away, and its orders are acknowledged"
+    says = "the shop refuses no order, and its orders are acknowledged"
     if began is None or now is None or now.producer != began.producer:
         return Step(says, False, "the shop has changed its producer during the check")
     taken, behind = now.taken - began.taken, behind_of(began, now)
@@ -93,7 +93,7 @@ def _takes_all(began: Seen | None, now: Seen | None) -> Step:
         turned_away = now.turned_away - began.turned_away
         failed = now.failed - began.failed
         seen = (
-            f"during the check it took {taken:,} orders and turned {turned_away:,} away,"
+            f"during the check it took {taken:,} orders and refused {turned_away:,},"
             f" {failed:,} failed, and {behind:,} wait for their acknowledgement"
         )
         return Step(says, False, seen)

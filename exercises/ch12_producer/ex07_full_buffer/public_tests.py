@@ -37,7 +37,7 @@ def test_waits_for(learner: Learner, truth: Plan) -> None:
     if came == truth.waits_for and not isinstance(came, bool):
         return
     if came not in range(BROKERS) or isinstance(came, bool):
-        why = f"the brokers have the numbers 0 to {BROKERS - 1}, and a number is asked for"
+        why = f"the brokers have the numbers 0 to {BROKERS - 1}, and the answer is a number"
     elif came == truth.leader:
         why = f"broker {came} leads the partition: it has each order first"
     else:

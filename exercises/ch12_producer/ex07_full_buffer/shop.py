@@ -34,11 +34,11 @@ class Seen(NamedTuple):
     file: str
     """The path of the settings."""
     settings: dict[str, str]
-    """The settings of the present producer."""
+    """The settings of the current producer."""
     complaint: str
     """Why the shop could not use the newest settings. Empty if it uses them."""
     producer: int
-    """The number of the present producer. New settings need a new one."""
+    """The number of the current producer. New settings need a new one."""
     taken: int
     """The orders that this producer has put into its buffer, or wants to put there."""
     turned_away: int

@@ -110,7 +110,7 @@ def end(home: Path | None = None) -> bool:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the present state of cluster and shop. Yield each result. Raises ClusterError."""
+    """Check the current state of cluster and shop. Yield each result. Raises ClusterError."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say(f"watching the shop, for {ORDERS:,} of its orders at most")
@@ -122,7 +122,7 @@ def check_state(
 
 def watch(cluster: Cluster) -> Seen | None:
     """Watch the shop until it is calm, or ORDERS have come, or its process has ended or hangs.
-    Return its notes from when the check began, or from when the shop got its present producer.
+    Return its notes from when the check began, or from when the shop got its current producer.
     """
     began: Seen | None = None
     for now in SHOP.watched(lambda: shop_of(cluster.folder)):
@@ -147,7 +147,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the present state. The shop's notes are read before the log, so the
+    """Collect the facts about the current state. The shop's notes are read before the log, so the
     log must already have each order that the notes call acknowledged.
     """
     status = cluster.status(hidden=True)

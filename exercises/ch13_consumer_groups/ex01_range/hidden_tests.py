@@ -26,7 +26,7 @@ def test_ids_are_texts(learner: Learner) -> None:
 
 
 def test_a_restart(learner: Learner) -> None:
-    """a static member is back under another id, and has the same block"""
+    """a static member is back under a different id, and has the same block"""
     for name in ("a-old", "z-new"):
         rest = [Member("m-1", "two", ("web",)), Member("m-0", None, ("web",))]
         check(learner, {"web": 7}, [*rest, Member(name, "one", ("web",))])

@@ -95,7 +95,7 @@ def _why(
         return f"the first {more} of {len(takers)} members get {share + 1}, the others {share}"
     if static:
         return "members with an instance come first, in its order; the others by their ids"
-    return "the members are in the order of their ids, in whatever order they came"
+    return "the members are in the order of their ids, not in the order in which they joined"
 
 
 def plain(*names: str, topics: Sequence[str] = WEB) -> list[Member]:

@@ -23,7 +23,7 @@ def test_a_large_group(learner: Learner) -> None:
 
 
 def test_a_rolling_restart(learner: Learner) -> None:
-    """each member leaves and comes back under another id: the others keep what they had"""
+    """each member leaves and comes back under a different id: the others keep what they had"""
     group = {f"m{n}": web(*range(4 * n, 4 * n + 4)) for n in range(5)}
     for n in range(5):
         del group[f"m{n}"]

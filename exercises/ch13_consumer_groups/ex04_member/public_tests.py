@@ -48,7 +48,7 @@ class Story:
             if not right and identity[1] != -1:
                 why = f"in {self._state} there is no {what}"
             self._compare(f"may({what!r})", right, self._made.call("may", what), why)
-        why = "joined brings the id and the generation, and expelled ends both"
+        why = "the event `joined` sets the id and the generation, and `expelled` removes both"
         self._compare("identity()", identity, self._made.call("identity"), why)
 
     def _compare(self, asked: str, right: object, came: object, why: str) -> None:

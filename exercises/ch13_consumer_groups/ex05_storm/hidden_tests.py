@@ -8,7 +8,7 @@ from .public_tests import A, B, World
 
 
 def test_many_topics(learner: Learner, seed: int) -> None:
-    """two hundred topics, each time in another order"""
+    """two hundred topics, each time in a different order"""
     random = Random(f"topics/{seed}")
     topics = [(f"web-{n}", n % 5 + 1) for n in range(200)]
     world = World(learner, *topics, random=random)

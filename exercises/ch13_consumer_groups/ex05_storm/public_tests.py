@@ -82,7 +82,7 @@ def test_diagnosis(learner: Learner, material: int) -> None:
         elif not 1 <= line <= len(made.events):
             why = f"events.txt has the lines 1 to {len(made.events)}"
         elif "joins again" not in made.events[line - 1]:
-            why = f"in line {line} nobody joins again"
+            why = f"in line {line} no member joins again"
         else:
             why = f"line {line} is needless too, but it is not the first one"
         raise wrong_numbers(WANTED, came, why)
@@ -91,7 +91,7 @@ def test_diagnosis(learner: Learner, material: int) -> None:
 
 
 def test_another_order(learner: Learner) -> None:
-    """the same topics in another order: no member joins again"""
+    """the same topics in a different order: no member joins again"""
     world = World(learner, A, B, ORDERS)
     for rows in ((A, B, ORDERS), (B, A, ORDERS), (ORDERS, B, A), (A, ORDERS, B)):
         for member in (1, 2, 3):

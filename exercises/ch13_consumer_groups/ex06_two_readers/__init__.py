@@ -1,1 +1,1 @@
-"""Exercise 13-6: find the partition that two members read, and mend the handover."""
+"""Exercise 13-6: find the partition that two members read, and fix the handover."""

@@ -56,8 +56,8 @@ def _why(row: Row, rows: Sequence[Row], came: object) -> str:
         if others:
             return f"{others[0]} reads partition {one} still, so two members would"
         if one not in row.wanted:
-            return f"{row.member} shall not have partition {one} in the end"
-    return "what nobody else has is given at once: else nobody reads it"
+            return f"{row.member} must not have partition {one} in the end"
+    return "a partition without an owner is given at once: otherwise no member reads it"
 
 
 def play(learner: Learner, partitions: int) -> HandoverWorld:
@@ -75,12 +75,12 @@ def test_diagnosis(learner: Learner, material: int) -> None:
         if not 1 <= generation <= made.generations:
             why = f"events.txt has the generations 1 to {made.generations}"
         elif generation < made.generation:
-            why = f"in generation {generation} nobody gets what another member has"
+            why = f"in generation {generation} no member gets a partition that another member has"
         else:
             why = f"that is too late: there is one before generation {generation}"
         raise wrong_numbers(WANTED, came, why)
     if partition != made.partition:
-        why = f"compare what is had and what is given in generation {generation}"
+        why = f"compare the owned and the given partitions in generation {generation}"
         raise wrong_numbers(WANTED, came, why)
 
 

@@ -74,7 +74,7 @@ def _with(
 
 
 def moved(before: Assignment, after: Assignment) -> int:
-    """Return how many partitions have another member afterwards than before."""
+    """Return how many partitions have a different member before and afterwards."""
     old = {tp: member for member, has in before.items() for tp in has}
     return sum(old[tp] != member for member, has in after.items() for tp in has)
 

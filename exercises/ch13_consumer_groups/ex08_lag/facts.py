@@ -74,8 +74,8 @@ def _lag(now: Facts) -> Step:
 def is_calm(began: Seen, now: Seen, lag_before: int, lag: int) -> bool:
     """Return whether the lag is small, or has fallen during the check.
 
-    So have the orders that nobody has handled yet. A large poll commits in jumps, and one jump must
-    not count as a lag that falls.
+    The same must be true of the number of orders that nobody has handled yet. The lag alone is not
+    enough: a large poll commits in jumps, and one jump must not count as a lag that falls.
     """
     return _falls(lag_before, lag) and _falls(began.waiting, now.waiting)
 

@@ -12,7 +12,7 @@ CAUSES: Final = (POLL, PARTITIONS, WORKERS)
 RATE: Final = 50
 """Orders a second."""
 WORK_MS: Final = 42
-"""The time that a worker needs for one order. So a worker handles less than 24 a second."""
+"""The time that a worker needs for one order: it handles fewer than 24 orders a second."""
 MOST_WORKERS: Final = 6
 SETTINGS: Final = "workers.properties"
 

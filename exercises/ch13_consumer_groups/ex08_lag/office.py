@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     complaint: str
     """Why the office could not use the newest settings. Empty if it uses them."""
     shift: int
-    """The number of the present workers' shift. New settings begin a new shift."""
+    """The number of the current workers' shift. New settings begin a new shift."""
     written: int
     """The orders that are in the log."""
     handled: int
@@ -51,7 +51,7 @@ class Seen(NamedTuple):
     refused: int
     """The commits that were refused."""
     skipped: int
-    """The unhandled orders that have a handled order behind them in their partition."""
+    """The unhandled orders that have a handled order after them in their partition."""
     waiting: int
     """The orders that no worker has handled yet."""
 
@@ -84,7 +84,7 @@ class Worker:
 
 
 class Office:
-    """The producer of the orders, and the workers of the present shift."""
+    """The producer of the orders, and the workers of the current shift."""
 
     def __init__(self, folder: Path, supervisor: int, servers: str, file: Path) -> None:
         self._notes = folder / NOTES
@@ -114,16 +114,16 @@ class Office:
             "partitioner.class": "RoundRobinPartitioner",
             "metadata.max.age.ms": FRESH_MS,
         }
-        async with Producer(config, trace=trace) as producer:
-            await self._write(producer, BACKLOG)
-            await producer.flush()
-            began = time.monotonic()
-            while self._is_up():
-                await self._with_new_settings(trace)
-                due = BACKLOG + round((time.monotonic() - began) * RATE)
-                await self._write(producer, due - self._sent)
-                self._write_notes()
-                await asyncio.sleep(LOOK_EVERY_S)
+        producer = await Producer(config, trace=trace).start()
+        await self._write(producer, BACKLOG)
+        await producer.flush()
+        began = time.monotonic()
+        while self._is_up():
+            await self._with_new_settings(trace)
+            due = BACKLOG + round((time.monotonic() - began) * RATE)
+            await self._write(producer, due - self._sent)
+            self._write_notes()
+            await asyncio.sleep(LOOK_EVERY_S)
 
     async def _write(self, producer: Producer, orders: int) -> None:
         for _ in range(orders):

@@ -86,7 +86,7 @@ def end(home: Path | None = None) -> bool:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the present state of cluster and office. Yield each result. Raises ClusterError."""
+    """Check the current state of cluster and office. Yield each result. Raises ClusterError."""
     with closing(LAB.attach(home)) as cluster:
         _, before = read_before(folder)
         say(f"watching the lag, for {ORDERS:,} orders at most")
@@ -102,7 +102,7 @@ class Watched(NamedTuple):
     """The office's notes and the group's lag at the beginning and at the end of a check."""
 
     began: Seen | None
-    """The notes from when the check began, or from when the present workers came."""
+    """The notes from when the check began, or from when the current workers came."""
     lag_before: int
     ended: Seen | None
     lag: int
@@ -152,7 +152,7 @@ def _places(consumer: KafkaConsumer) -> list[TopicPartition]:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the present state."""
+    """Collect the facts about the current state."""
     status = cluster.status(hidden=True)
     return Facts(
         tuple(status.broker(number).state for number in cluster.broker_ids),

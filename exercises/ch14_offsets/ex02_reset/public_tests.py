@@ -36,7 +36,7 @@ class Compared:
     def asked(self, partition: str, place: Place) -> Answer:
         """Compare the answer after the program asks for a place. Raises Mismatch."""
         expected = self._right.asked(partition, place)
-        why = "the program has asked for this place, whatever the policy is"
+        why = "the program has chosen this place, so the policy does not matter"
         return self._compare("asked", (partition, place), expected, why)
 
     def out_of_range(self, partition: str, offset: int) -> Answer:
@@ -55,7 +55,7 @@ class Compared:
         elif self._right.policy == NONE:
             why = "records that were read are gone, and with none the program has to know it"
         else:
-            why = f"the log is the same up to {end}: what is there now was not read"
+            why = f"the log is the same up to {end}: the records after it were not read yet"
         return self._compare("truncated", (partition, offset, end), expected, why)
 
     def found(self, partition: str, place: Place, offset: int | None) -> Answer:
@@ -137,7 +137,7 @@ def test_out_of_range(make: Make, policy: str) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_asked(make: Make, policy: str) -> None:
-    """the program asks for the beginning, the end and a time, also for the time 0"""
+    """the program asks for the beginning, the end and a time, including the time 0"""
     made = make(policy)
     made.begin(A, 70)
     for place in (EARLIEST, LATEST, 1_700_000_000_000, 0):
@@ -147,7 +147,7 @@ def test_asked(make: Make, policy: str) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_truncated(make: Make, policy: str) -> None:
-    """a log that differs before the position, at it, behind it, and from 0 on"""
+    """a log that differs before the position, at it, after it, and from 0 on"""
     made = make(policy)
     for end in (40, 69, 70, 71, 500, 0, None):
         made.begin(A, 70)
@@ -219,7 +219,7 @@ def test_gone(make: Make) -> None:
 
 
 def test_any_log(make: Make, seed: int) -> None:
-    """nine consumers, whose logs get records, lose old ones, and are truncated"""
+    """nine consumers; the logs that they read get records, lose old ones, and are truncated"""
     random = Random(f"logs/{seed}")
     for policy in POLICIES:
         for _ in range(3):

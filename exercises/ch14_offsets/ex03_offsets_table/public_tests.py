@@ -77,12 +77,12 @@ class Compared:
             if offset >= end:
                 return f"record {offset} is behind the pass, which ends at {end}: it stays"
             if later:
-                return f"{key} has a later record, {later[-1]}: record {offset} says nothing more"
+                return f"{key} has a later record, {later[-1]}: record {offset} is outdated"
             if has_value:
                 return f"record {offset} is the last one of {key}: without it the value is lost"
             if offset in expected:
                 return f"tombstone {offset} is young: a reader may have an older value still"
-            return f"tombstone {offset} is old: nobody needs to hear any more that {key} is gone"
+            return f"tombstone {offset} is old: readers know already that {key} is deleted"
         return "each record that stays is there once, in the order of the offsets"
 
     def expired(
@@ -125,16 +125,14 @@ class Compared:
             if group.state != STABLE:
                 return f"{topic}-{partition}: in state {group.state} nothing expires"
             if group.protocol != CONSUMER:
-                return (
-                    f"{topic}-{partition}: nobody knows what the members of {group.protocol} read"
-                )
+                return f"{topic}-{partition}: the topics of {group.protocol} members are not known"
             if topic in group.topics:
                 return f"{topic}-{partition}: a member reads {topic}"
             return f"{topic}-{partition}: no member reads {topic}, so the time of the commit counts"
         if ((GROUP, group.name) in right) and (GROUP, group.name) not in came:
             return "an empty group without offsets is dead: its own record gets a tombstone too"
         if (GROUP, group.name) in came and (GROUP, group.name) not in right:
-            return "the group goes on, or it has never had a record of its own"
+            return "the group continues, or it has never had its own record"
         return "one tombstone for each key: the offsets in the order of the commits, then the group"
 
 
@@ -297,7 +295,7 @@ def test_the_group_itself(make: Make) -> None:
 
 
 def test_any_log(make: Make, seed: int) -> None:
-    """random logs: after the pass, a coordinator reads the same table"""
+    """random logs: a coordinator reads the same table before and after the cleaner's pass"""
     random = Random(f"logs/{seed}")
     for _ in range(8):
         made = make()

@@ -1,1 +1,1 @@
-"""Exercise 14-4: find and mend the automatic commit that loses records."""
+"""Exercise 14-4: find and fix the automatic commit that loses records."""

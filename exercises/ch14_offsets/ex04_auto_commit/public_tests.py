@@ -98,7 +98,7 @@ def make(learner: Learner) -> Make:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the record that nobody has worked on, and the commit that lost it"""
+    """diagnosis names the record that was never handled, and the commit that lost it"""
     made = run(material)
     offset, commit_ms = came = two_numbers(learner, WANTED, (1_000, 3))
     if offset != made.offset:
@@ -111,7 +111,7 @@ def test_diagnosis(learner: Learner, material: int) -> None:
         raise wrong_numbers(WANTED, came, why)
     if commit_ms != made.commit_ms:
         if commit_ms in made.commits:
-            why = f"the commit at {commit_ms} is right: what it covers was done, then or before"
+            why = f"the commit at {commit_ms} is right: all covered records had been handled"
         else:
             why = f"no commit was sent at {commit_ms} ms"
         raise wrong_numbers(WANTED, came, why)

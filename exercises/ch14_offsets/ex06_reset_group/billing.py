@@ -74,14 +74,14 @@ class Billing:
     async def run(self, trace: Tracer) -> None:
         """Work as long as the cluster is up."""
         number = 0
-        async with Producer({"bootstrap.servers": self._servers}, trace=trace) as producer:
-            while self._is_up():
-                self._look_at_settings(trace)
-                for _ in range(LOOKS_EVERY):
-                    number += 1
-                    await self._sell(producer, number)
-                    await asyncio.sleep(1 / RATE)
-                self._write_notes()
+        producer = await Producer({"bootstrap.servers": self._servers}, trace=trace).start()
+        while self._is_up():
+            self._look_at_settings(trace)
+            for _ in range(LOOKS_EVERY):
+                number += 1
+                await self._sell(producer, number)
+                await asyncio.sleep(1 / RATE)
+            self._write_notes()
 
     async def _sell(self, producer: Producer, number: int) -> None:
         """Let an order and a refund come."""

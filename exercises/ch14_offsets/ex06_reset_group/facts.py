@@ -44,7 +44,7 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def _same_topic(before: TopicFacts, now: TopicFacts) -> Step:
-    says = f"the topic {TOPIC} is the one of before"
+    says = f"the topic {TOPIC} is the same as before"
     if not now.created:
         return Step(says, False, f"there is no topic {TOPIC}")
     if now.created != before.created:

@@ -22,7 +22,7 @@ def test_begin(learner: Learner, material: int, partition: int) -> None:
         return
     stamps = truth.timestamps[partition]
     if not isinstance(came, int) or isinstance(came, bool):
-        why = "a number is asked for"
+        why = "the answer is a number"
     elif partition == truth.closed:
         why = "no order of this partition is as new as the price list: the end of the log is asked"
     elif came in range(len(stamps)) and stamps[came] < truth.time_ms and came > right:

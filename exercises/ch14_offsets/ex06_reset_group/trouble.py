@@ -137,7 +137,7 @@ def end(home: Path | None = None) -> bool:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the present state of cluster and billing. Yield each result. Raises ClusterError."""
+    """Check the current state of cluster and billing. Yield each result. Raises ClusterError."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("watching the billing until it has caught up")
@@ -146,8 +146,8 @@ def check_state(
 
 
 def watch(cluster: Cluster, before: Facts) -> Facts:
-    """Wait until the billing has read what had come when the check began and the shop has sold
-    something since `before`, or until SENT more have come, or its process has ended or hangs.
+    """Wait until the billing has read all orders from before the check, and the shop has sold
+    something since `before`. Also end after SENT more orders, or if its process has ended or hangs.
     Return the facts.
     """
     began = now = look(cluster)
@@ -168,7 +168,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the present state. The offsets are read before the notes, so the
+    """Collect the facts about the current state. The offsets are read before the notes, so the
     notes must already have each record that is committed.
     """
     status = cluster.status(hidden=True)

@@ -177,7 +177,7 @@ def test_the_next_transaction_of_a_producer(learner: Learner) -> None:
 
 
 def test_one_that_hangs(learner: Learner) -> None:
-    """one transaction stays open, and other producers commit behind it"""
+    """one transaction stays open, and other producers commit after it"""
     one = Partition(learner)
     one.write(5, 6)
     for producer in (6, 8, 9):

@@ -1,1 +1,1 @@
-"""Exercise 15-4: find and mend a coordinator that leaves a transaction hanging."""
+"""Exercise 15-4: find and fix a coordinator that leaves a transaction hanging."""

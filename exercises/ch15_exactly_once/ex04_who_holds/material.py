@@ -47,7 +47,7 @@ def run(seed: int) -> Run:
 
 def run_once(random: Random) -> Run | None:
     """Make a run with these random choices. Return None unless exactly one transaction hangs at the
-    end, with many batches behind it.
+    end, with many batches after it.
     """
     world = HangingWorld(Coordinator)
     for _ in range(TURNS):

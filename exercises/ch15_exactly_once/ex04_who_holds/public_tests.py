@@ -83,7 +83,7 @@ class World:
             raise self._refusal(
                 f"no transaction of producer {producer} is open in partition {number}",
                 f"one is, from offset {first}",
-                "the coordinator has ended this transaction, so nobody will ever end it here",
+                "the coordinator has ended this transaction, so no later marker will end it here",
             )
         for producer in world.fenced:
             raise self._refusal(

@@ -1,4 +1,4 @@
-"""Exercise 15-4: find out who holds the last stable offset, and mend the coordinator. README.md
+"""Exercise 15-4: find out who holds the last stable offset, and fix the coordinator. README.md
 describes the task. `kafka-edu lab check 15-4` tests your code. `kafka-edu lab hint 15-4` gives a
 hint.
 """

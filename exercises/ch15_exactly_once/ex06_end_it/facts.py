@@ -59,7 +59,9 @@ def _left_alone(plan: Plan, now: Facts) -> Step:
 
 
 def _read(plan: Plan, committed: tuple[str, ...]) -> Step:
-    """Check that readers get each committed record in front of the long job's, and no other."""
+    """Check that readers get exactly the committed records before the first record of the long job,
+    in their order.
+    """
     says = "readers get all committed payments that are older"
     wanted = plan.readable
     got = list(committed[: len(wanted)])

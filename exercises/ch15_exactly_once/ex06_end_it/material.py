@@ -41,11 +41,11 @@ class Plan(NamedTuple):
     left_open: int
     """How many records its transaction has."""
     behind: tuple[tuple[str, int], ...]
-    """The transactions that are committed behind it."""
+    """The transactions that are committed after it."""
     exported: int
     """How many records the long job has written, in its open transaction."""
     later: tuple[tuple[str, int], ...]
-    """The transactions that are committed behind the first record of the long job."""
+    """The transactions that are committed after the first record of the long job."""
 
     @property
     def lso(self) -> int:

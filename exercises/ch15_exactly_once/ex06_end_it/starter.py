@@ -8,5 +8,5 @@ def report() -> dict[str, object]:
     return {
         "lso": None,  # the last stable offset at which readers stood still
         "holder": None,  # the transactional id whose transaction held it
-        "hidden": None,  # how many committed payments readers got when it had ended
+        "hidden": None,  # how many committed payments readers got after it had ended
     }

@@ -71,7 +71,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's present state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, the last stable offset, and what readers get")
@@ -86,7 +86,7 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the cluster's present state. Raises ClusterError."""
+    """Collect the facts about the cluster's current state. Raises ClusterError."""
     status = cluster.status()
     states = tuple(status.broker(number).state for number in cluster.broker_ids)
     topic = LAB.in_zookeeper(cluster)

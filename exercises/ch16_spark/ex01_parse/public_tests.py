@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-1. Run them by `kafka-edu lab check 16-1`. The learner's class runs
+"""Public tests of exercise 16-1. Run them with `kafka-edu lab check 16-1`. The learner's class runs
 in another process, and the fixture `learner` calls it there.
 """
 
@@ -48,7 +48,7 @@ class Checked:
 
 
 def _has_other_types(came: object, expected: tuple[object, ...]) -> bool:
-    """Return whether a value has another type than expected. For Python, True == 1."""
+    """Return whether a value has a different type than expected. For Python, True == 1."""
     return isinstance(came, tuple) and [type(one) for one in came] != [
         type(one) for one in expected
     ]
@@ -110,7 +110,7 @@ def test_escaped(parser: Checked) -> None:
 
 def test_confusing(parser: Checked) -> None:
     """an agent that looks like other fields, and an empty one"""
-    why = "what is between quotes belongs to the field, whatever it looks like"
+    why = "all text between quotes belongs to the field"
     parser.agrees(Parts(agent="[01/Aug/2018] 999 -").line(why))
     parser.agrees(Parts(agent="").line("the agent may be empty"))
 

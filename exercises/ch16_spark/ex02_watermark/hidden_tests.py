@@ -33,7 +33,7 @@ def test_two_counts(learner: Learner, seed: int) -> None:
 
 
 def test_a_clock_that_jumps(learner: Learner, seed: int) -> None:
-    """a site that nobody visits for years, and a line from the future"""
+    """a site without visits for years, and a line from the future"""
     random = Random(f"jumps/{seed}")
     for _ in range(8):
         checked = Checked(learner, 60, random.randrange(120))

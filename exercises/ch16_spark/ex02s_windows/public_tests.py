@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-2s. Run them by `kafka-edu lab check 16-2s`. The learner's job runs
+"""Public tests of exercise 16-2s. Run them with `kafka-edu lab check 16-2s`. The learner's job runs
 in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
@@ -55,7 +55,7 @@ class Checked:
             if not begin:
                 why = "a minute has one row"
             elif not begin.endswith(":00"):
-                why = f"nobody asked for a window that begins at {begin[11:]}: a minute is 60 s"
+                why = f"there is no window that begins at {begin[11:]}: a minute is 60 s"
             elif right.latest_s is None:
                 why = "no line has come"
             else:

@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-3. Run them by `kafka-edu lab check 16-3`. The learner's class runs
+"""Public tests of exercise 16-3. Run them with `kafka-edu lab check 16-3`. The learner's class runs
 in another process, and the fixture `learner` calls it there.
 """
 
@@ -209,7 +209,7 @@ def test_close(sessions: MakeSessions) -> None:
 
 
 def test_close_some(sessions: MakeSessions) -> None:
-    """only the older session of a client is over; sessions come in the order of their begins"""
+    """only the older session of a client is over; sessions come sorted by their start"""
     checked = sessions()
     for client, time_s in (("z", 100), ("m", 105), ("a", 105), ("z", 200), ("z", 120)):
         checked.add(client, time_s)

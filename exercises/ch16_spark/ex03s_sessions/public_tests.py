@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-3s. Run them by `kafka-edu lab check 16-3s`. The learner's job runs
+"""Public tests of exercise 16-3s. Run them with `kafka-edu lab check 16-3s`. The learner's job runs
 in another process with its own Spark, and the fixture `learner` calls it there.
 """
 

@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-4. Run them by `kafka-edu lab check 16-4`. The learner's class runs
+"""Public tests of exercise 16-4. Run them with `kafka-edu lab check 16-4`. The learner's class runs
 in another process, and the fixture `learner` calls it there.
 """
 
@@ -124,7 +124,7 @@ def _why(world: World, lost: list[str], doubled: list[str]) -> str:
         )
     ids = [batch_id for batch_id, _ in world.planned]
     if len(world.marks) == 0:
-        return "the batch came again, and nothing told the task that its rows are there already"
+        return "the batch was repeated, and no mark shows the task that its rows are written"
     return (
         f"the rows were committed before the kill and written again in one of the batches {ids}."
         " Rows and mark must become visible together, and the task must find the mark again"

@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-4s. Run them by `kafka-edu lab check 16-4s`. The learner's function
+"""Public tests of exercise 16-4s. Run them with `kafka-edu lab check 16-4s`. The learner's function
 runs in another process with its own Spark, and the fixture `learner` calls it there.
 """
 

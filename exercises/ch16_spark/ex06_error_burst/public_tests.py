@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-6. Run them by `kafka-edu lab check 16-6`. The learner's class runs
+"""Public tests of exercise 16-6. Run them with `kafka-edu lab check 16-6`. The learner's class runs
 in another process, and the fixture `learner` calls it there.
 """
 
@@ -58,8 +58,8 @@ class Checked:
         )
 
     def minutes(self, *minutes: tuple[int, int], first: int = 0) -> int:
-        """Give minutes to both, each as (failed, lines) and in a batch of its own. Return the
-        number of the next minute.
+        """Give minutes to the learner's alarm and to the right one, each as (failed, lines) and in
+        a batch of its own. Return the number of the next minute.
         """
         for number, (failed, lines) in enumerate(minutes, first):
             self.batch(rows_of(number, lines, failed), number + 1)

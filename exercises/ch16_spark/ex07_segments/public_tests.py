@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-7. Run them by `kafka-edu lab check 16-7`. The learner's class runs
+"""Public tests of exercise 16-7. Run them with `kafka-edu lab check 16-7`. The learner's class runs
 in another process, and the fixture `learner` calls it there.
 """
 

@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-7s. Run them by `kafka-edu lab check 16-7s`. The learner's job runs
+"""Public tests of exercise 16-7s. Run them with `kafka-edu lab check 16-7s`. The learner's job runs
 in another process with its own Spark, and reads log dirs that the tests have written.
 """
 

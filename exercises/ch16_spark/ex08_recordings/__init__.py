@@ -1,1 +1,1 @@
-"""Exercise 16-8: mend a wrong report on the recordings of a cluster."""
+"""Exercise 16-8: fix a wrong report on the recordings of a cluster."""

@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-8. Run them by `kafka-edu lab check 16-8`. The learner's class runs
+"""Public tests of exercise 16-8. Run them with `kafka-edu lab check 16-8`. The learner's class runs
 in another process, and the fixture `learner` calls it there.
 """
 
@@ -116,7 +116,7 @@ def test_all_brokers(report: MakeChecked) -> None:
             made.request(broker, ApiKey.METADATA, total_us)
     report(made).latency(
         "a percentile of all requests comes from all of them at once. The mean of three brokers'"
-        " percentiles is none"
+        " percentiles is not a percentile"
     )
 
 
@@ -188,7 +188,7 @@ def test_same_leader_again(report: MakeChecked) -> None:
     made = web(Incident()).after(5).pause(1).leads(0, "web", 0, [0, 2, 1]).after(800)
     made.isr("web", 0, [0, 2]).after(40).leads(0, "web", 0, [0, 2]).after(90)
     made.isr("web", 0, [0, 2, 1])
-    report(made).flaps("nobody left the ISR by that: only its members count, not their order")
+    report(made).flaps("no replica left the ISR by that: only its members count, not their order")
 
 
 def test_first_isr(report: MakeChecked) -> None:
@@ -196,7 +196,7 @@ def test_first_isr(report: MakeChecked) -> None:
     made = Incident().kill(2).after(50).leads(0, "web", 0, [0, 1]).after(90)
     made.isr("web", 0, [0, 1, 2]).after(10).isr("web", 0, [0, 2]).after(70)
     made.isr("web", 0, [0, 1, 2])
-    report(made).flaps("nobody saw broker 2 leave: the first ISR of a partition is nobody's flap")
+    report(made).flaps("no event says that broker 2 left: the first ISR of a partition is no flap")
 
 
 def test_act(report: MakeChecked) -> None:

@@ -1,4 +1,4 @@
-"""Exercise 16-8: mend this report, which is wrong in six places. README.md has the task.
+"""Exercise 16-8: fix this report, which is wrong in six places. README.md has the task.
 `kafka-edu lab check 16-8` tests your code, and `kafka-edu lab hint 16-8` gives you a hint.
 """
 

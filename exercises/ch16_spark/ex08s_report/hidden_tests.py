@@ -25,7 +25,7 @@ def test_long_evening(report: Report, seed: int) -> None:
 
 
 def test_odd_names(report: Report) -> None:
-    """similar names of partitions, a title with quotes, and an ISR in another order"""
+    """similar names of partitions, a title with quotes, and an ISR in a different order"""
     made = Incident().leads(0, "web", 1, [0, 1, 2]).leads(1, "web-1", 0, [1, 0, 2])
     made.leads(2, "web", 10, [2, 0, 1]).after(10)
     made.act("pause", Source.of_broker(2), 'pause "broker 2" \\ 暂停, {x}').after(5)

@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-8s. Run them by `kafka-edu lab check 16-8s`. The learner's job runs
+"""Public tests of exercise 16-8s. Run them with `kafka-edu lab check 16-8s`. The learner's job runs
 in another process with its own Spark, and reads recordings that the tests have written.
 """
 
@@ -140,7 +140,9 @@ def test_first_isr(report: Report) -> None:
     made = Incident().kill(2).after(50).leads(0, "web", 0, [0, 1]).after(90)
     made.isr("web", 0, [0, 1, 2]).after(10).isr("web", 0, [0, 2]).after(70)
     made.isr("web", 0, [0, 1, 2])
-    report.agrees(made, "nobody saw broker 2 leave: the first ISR of a partition is no change")
+    report.agrees(
+        made, "no event says that broker 2 left: the first ISR of a partition is no change"
+    )
 
 
 def test_acts(report: Report) -> None:

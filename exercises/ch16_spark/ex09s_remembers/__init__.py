@@ -1,1 +1,1 @@
-"""Exercise 16-9s: mend a Spark stream whose state grows without end."""
+"""Exercise 16-9s: fix a Spark stream whose state grows without end."""

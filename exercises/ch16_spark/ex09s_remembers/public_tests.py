@@ -1,4 +1,4 @@
-"""Public tests of exercise 16-9s. Run them by `kafka-edu lab check 16-9s`. The learner's job runs
+"""Public tests of exercise 16-9s. Run them with `kafka-edu lab check 16-9s`. The learner's job runs
 in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
@@ -19,7 +19,7 @@ COLUMNS: Final = {"id": "string", "time": "timestamp", "client": "string"}
 BATCHES: Final = 6
 MOST_STATE: Final = 12
 RETRY: Final = "a retry has the same id, and may have a later time"
-GUEST: Final = "an order without an id is nobody's retry"
+GUEST: Final = "an order without an id is never a retry"
 PATIENCE: Final = "a retry may come 2 minutes later"
 
 

@@ -1,4 +1,4 @@
-"""Exercise 16-9s: mend this job, which keeps every id for ever. README.md has the task.
+"""Exercise 16-9s: fix this job, which keeps every id for ever. README.md has the task.
 `kafka-edu lab check 16-9s` tests your job, and `kafka-edu lab hint 16-9s` gives you a hint.
 """
 

@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-10s. Run them by `kafka-edu lab check 16-10s`. The learner's job runs
-in another process with its own Spark, and the fixture `learner` calls it there.
+"""Public tests of exercise 16-10s. Run them with `kafka-edu lab check 16-10s`. The learner's job
+runs in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""Exercise 16-12s: mend a Spark job that loses records when its topic is made again."""
+"""Exercise 16-12s: fix a Spark job that loses records when its topic is made again."""

@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-12s. Run them by `kafka-edu lab check 16-12s`. The learner's job runs
-in another process with its own Spark, and reads topics of a real broker.
+"""Public tests of exercise 16-12s. Run them with `kafka-edu lab check 16-12s`. The learner's job
+runs in another process with its own Spark, and reads topics of a real broker.
 """
 
 from collections import Counter
@@ -126,6 +126,6 @@ def test_deleted(jobs: Jobs[Job]) -> None:
         "an error",
         "no error",
         "the offsets 10 to 19 of each partition were deleted before a run has read them: the job"
-        " must stop, so that somebody learns of it",
+        " must stop with an error",
         read="follow",
     )

@@ -1,4 +1,4 @@
-"""Exercise 16-12s: mend this job, which loses records. README.md has the task.
+"""Exercise 16-12s: fix this job, which loses records. README.md has the task.
 `kafka-edu lab check 16-12s` tests your job, and `kafka-edu lab hint 16-12s` gives you a hint.
 """
 

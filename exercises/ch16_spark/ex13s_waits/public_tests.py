@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-13s. Run them by `kafka-edu lab check 16-13s`. The learner's job runs
-in another process with its own Spark, and the fixture `learner` calls it there.
+"""Public tests of exercise 16-13s. Run them with `kafka-edu lab check 16-13s`. The learner's job
+runs in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Exercise 16-13s: mend this job, which loses errors and reports others late. README.md has the
+"""Exercise 16-13s: fix this job, which loses errors and reports others late. README.md has the
 task. `kafka-edu lab check 16-13s` tests your job, and `kafka-edu lab hint 16-13s` gives you a hint.
 """
 

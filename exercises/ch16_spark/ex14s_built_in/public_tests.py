@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-14s. Run them by `kafka-edu lab check 16-14s`. The learner's job runs
-in another process with its own Spark, and the fixture `learner` calls it there.
+"""Public tests of exercise 16-14s. Run them with `kafka-edu lab check 16-14s`. The learner's job
+runs in another process with its own Spark, and the fixture `learner` calls it there.
 """
 
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ def test_pages(job: Checked) -> None:
 
 
 def test_families(job: Checked) -> None:
-    """the first word of the list that is in the agent, in capitals or not"""
+    """families: the first word of the job's list that is in the agent, in capitals or not"""
     agents = ("Chrome/67 Safari/5", "Firefox/61", "EDG/1 Chrome/2", "Safari/6", "a Robot Firefox")
     job.agrees(*(Request(agent=one) for one in (*agents, "curl", "", "bo t")), Request(agent=None))
 

@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-15s. Run them by `kafka-edu lab check 16-15s`. The learner's job runs
-in another process with its own Spark, and reads and writes topics of a real broker.
+"""Public tests of exercise 16-15s. Run them with `kafka-edu lab check 16-15s`. The learner's job
+runs in another process with its own Spark, and reads and writes topics of a real broker.
 """
 
 from collections import Counter
@@ -102,7 +102,7 @@ def why_other(expected: dict[str, object], wrote: Sequence[Written]) -> str:
     for one in wrote:
         key = text(one.key)
         if key is None or key not in expected:
-            return f"nobody asked for a record with the key {key!r}: no view has changed its count"
+            return f"there must be no record with the key {key!r}: no view has changed its count"
         if keys[key] > 1:
             return f"{keys[key]} records of one run have the key {key!r}"
         if fields_of(one.value) != expected[key]:

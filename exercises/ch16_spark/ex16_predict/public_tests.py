@@ -58,7 +58,8 @@ def test_planned(compared: Compared) -> None:
     one = compared.plan
     compared.agrees(
         "planned",
-        "offsets/2 has the end of batch 2. It is run as it was planned, whatever the limit is now",
+        "offsets/2 has the end of batch 2. It is run as it was planned, even if the limit is"
+        " different now",
         {2 * one.limit + one.new_limit: "the new limit counts from batch 3 on"},
     )
 

@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-17s. Run them by `kafka-edu lab check 16-17s`. The learner's job runs
-in another process with its own Spark, and reads topics of a real broker.
+"""Public tests of exercise 16-17s. Run them with `kafka-edu lab check 16-17s`. The learner's job
+runs in another process with its own Spark, and reads topics of a real broker.
 """
 
 from collections import Counter
@@ -60,7 +60,7 @@ class Job:
                 asked,
                 f"at most {MOST_RECORDS} records in each",
                 f"{largest} records in one",
-                "an executor has memory for so many",
+                "an executor has no memory for more records",
                 read="catch_up",
             )
         if len(sizes) > most_batches:
@@ -68,7 +68,7 @@ class Job:
                 asked,
                 f"at most {most_batches} for {sizes.total()} records",
                 f"{len(sizes)}, of at most {largest} records",
-                "each micro-batch costs the same fixed time, with few records or with many: so many"
+                "each micro-batch costs the same fixed time, with few records or with many:"
                 " small ones never catch up",
                 read="catch_up",
             )

@@ -1,4 +1,4 @@
-"""Exercise 16-17s: mend this job, which falls behind. README.md has the task.
+"""Exercise 16-17s: fix this job, which falls behind. README.md has the task.
 `kafka-edu lab check 16-17s` tests your job, and `kafka-edu lab hint 16-17s` gives you a hint.
 """
 

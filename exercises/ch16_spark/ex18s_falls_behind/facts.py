@@ -37,8 +37,8 @@ class Result(NamedTuple):
     twice: int = 0
     """The number of duplicate rows."""
     wrong: int = 0
-    """The rows that do not fit: the log has another click at their offset, or the query says that
-    it has not come so far.
+    """The rows that do not fit: the log has a different click at their offset, or the query says
+    that it has not come so far.
     """
 
 

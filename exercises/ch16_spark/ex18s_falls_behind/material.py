@@ -10,7 +10,7 @@ CAUSES: Final = (LIMIT, PARTITION, KEY, FETCH)
 RATE: Final = 20
 """Clicks a second."""
 WORK_MS: Final = 75
-"""The time that the query needs for one click. So a task handles less than 14 a second."""
+"""The time that the query needs for one click: a task handles fewer than 14 clicks a second."""
 SLOTS: Final = 4
 """How many tasks of the query work at the same time."""
 MOST_ROWS: Final = 1_000

@@ -52,7 +52,7 @@ class Seen(NamedTuple):
     read: int
     """How many versions of the settings the program has read. It may have refused the last one."""
     run: int
-    """The number of the present run. New settings need a new one."""
+    """The number of the current run. New settings need a new one."""
     id: str
     """The id that Spark gave to the query. It is in the checkpoint, so a restart keeps it."""
     batch: int
@@ -242,7 +242,7 @@ def files_of(folder: Path) -> list[Path]:
 
 def rows_of(files: Iterable[Path], last: int) -> Iterator[dict[str, Any]]:
     """Yield the rows in the files. `last` is the last finished micro-batch. The one after it may
-    have written its file, and is left out. A later one is from another checkpoint, and counts.
+    have written its file, and is left out. A later one is from a different checkpoint, and counts.
 
     Raises ValueError for a file that the query has not written.
     """

@@ -68,24 +68,24 @@ class Shop:
         if not self._has_keys:
             config["partitioner.class"] = "RoundRobinPartitioner"
         loop = asyncio.get_running_loop()
-        async with Producer(config, trace=trace) as producer:
-            await self._write(producer, BACKLOG)
-            await producer.flush()
-            last_s, due = loop.time(), 0.0
-            while self._is_up():
-                now_s = loop.time()
-                due, last_s = due + (now_s - last_s) * RATE, now_s
-                come = int(due)
-                due -= come
-                if self._sent - brought(self._folder) < KEPT_BACK:
-                    await self._write(producer, come)
-                if orders_of(self._folder) > self._rushes:
-                    await self._write(producer, RUSH)
-                    await producer.flush()
-                    self._rushes += 1
-                notes = Sold(os.getpid(), self._written, self._rushes)
-                write_notes(self._folder / NOTES, notes._asdict())
-                await asyncio.sleep(LOOK_EVERY_S)
+        producer = await Producer(config, trace=trace).start()
+        await self._write(producer, BACKLOG)
+        await producer.flush()
+        last_s, due = loop.time(), 0.0
+        while self._is_up():
+            now_s = loop.time()
+            due, last_s = due + (now_s - last_s) * RATE, now_s
+            come = int(due)
+            due -= come
+            if self._sent - brought(self._folder) < KEPT_BACK:
+                await self._write(producer, come)
+            if orders_of(self._folder) > self._rushes:
+                await self._write(producer, RUSH)
+                await producer.flush()
+                self._rushes += 1
+            notes = Sold(os.getpid(), self._written, self._rushes)
+            write_notes(self._folder / NOTES, notes._asdict())
+            await asyncio.sleep(LOOK_EVERY_S)
 
     async def _write(self, producer: Producer, clicks: int) -> None:
         for _ in range(clicks):

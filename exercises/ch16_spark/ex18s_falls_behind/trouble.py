@@ -129,7 +129,7 @@ def _end(program: LabProgram, folder: ClusterFolder) -> None:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the present state of cluster, shop and query, and yield each result. Raises
+    """Check the current state of cluster, shop and query, and yield each result. Raises
     ClusterError.
     """
     with closing(LAB.attach(home)) as cluster:
@@ -180,8 +180,8 @@ def watch(cluster: Cluster) -> tuple[Seen | None, Seen | None]:
 
 
 def look(cluster: Cluster, folder: Path, known: Mapping[str, int] = NOTHING) -> Facts:
-    """Collect the facts about the present state. `known` are offsets up to which the query has
-    brought all clicks earlier, perhaps with another checkpoint.
+    """Collect the facts about the current state. `known` are offsets up to which the query has
+    brought all clicks earlier, perhaps with a different checkpoint.
 
     The files are listed before the query's notes are read, so at most one of them is of a
     micro-batch that the notes do not know yet.
@@ -218,11 +218,13 @@ def result_of(cluster: Cluster, files: Sequence[Path], query: Seen) -> Result:
 
 
 def log_of(servers: Sequence[str], ends: dict[str, int]) -> dict[Place, str]:
-    """Return the clicks in the log before these offsets. Empty if no broker answers."""
+    """Return the clicks in the log before these offsets. Empty if no broker answers.
+
+    A topic that was made again may have fewer partitions. The missing ones have no clicks.
+    """
     found: dict[Place, str] = {}
     if not servers or not ends:  # a query with a new checkpoint has read nothing yet
         return found
-    wanted = {TopicPartition(TOPIC, int(number)): end for number, end in ends.items()}
     with (
         suppress(KafkaError),
         closing(
@@ -233,6 +235,14 @@ def log_of(servers: Sequence[str], ends: dict[str, int]) -> dict[Place, str]:
             )
         ) as consumer,
     ):
+        partitions = consumer.partitions_for_topic(TOPIC) or set()
+        wanted = {
+            TopicPartition(TOPIC, int(number)): end
+            for number, end in ends.items()
+            if int(number) in partitions
+        }
+        if not wanted:
+            return found
         consumer.assign(list(wanted))
         there = consumer.end_offsets(list(wanted))
         consumer.seek_to_beginning()

@@ -44,7 +44,7 @@ def test_moved(hidden_jobs: Jobs[Job]) -> None:
 
 
 def test_same_times(hidden_jobs: Jobs[Job], seed: int) -> None:
-    """records with the same timestamp at both ends of the range, behind deleted ones"""
+    """records with the same timestamp at both ends of the range, after deleted ones"""
     job = hidden_jobs.job()
     noon = [NOON_MS] * Random(seed).randint(1, 9)
     times = (-1, 0, 0, *noon, DAY_MS - 1, DAY_MS - 1, DAY_MS + LATE_MS, DAY_MS + LATE_MS)

@@ -1,5 +1,5 @@
-"""Public tests of exercise 16-19s. Run them by `kafka-edu lab check 16-19s`. The learner's job runs
-in another process with its own Spark, and reads topics of a real broker.
+"""Public tests of exercise 16-19s. Run them with `kafka-edu lab check 16-19s`. The learner's job
+runs in another process with its own Spark, and reads topics of a real broker.
 """
 
 import shutil
@@ -95,7 +95,7 @@ class Job:
         shutil.rmtree(self._folder / "report")
 
     def moves(self, connector: str) -> None:
-        """Give the table `ranges` alone to a new folder and another connector."""
+        """Give the table `ranges` alone to a new folder and a different connector."""
         old, self._folder = self._folder, self._folder / "moved"
         shutil.copytree(old / "ranges", self._folder / "ranges")
         self.connector = connector
@@ -129,7 +129,7 @@ def borders(end_ms: int) -> list[View]:
 
 
 def test_borders(jobs: Jobs[Job]) -> None:
-    """records exactly at the begin and the end of the day, and ten minutes after it"""
+    """records exactly at the start and the end of the day, and ten minutes after it"""
     for job in jobs.of_each_connector():
         job.topic.write({number: borders(DAY_MS + LATE_MS) for number in range(3)})
         job.reports(
@@ -139,7 +139,7 @@ def test_borders(jobs: Jobs[Job]) -> None:
 
 
 def test_out_of_order(jobs: Jobs[Job]) -> None:
-    """timestamps that are out of order: at the begin of the day, at noon, and after its end"""
+    """timestamps that are out of order: at the start of the day, at noon, and after its end"""
     job = jobs.job()
     views = [
         View(-MINUTE_MS),

@@ -1,6 +1,6 @@
-"""Public tests of exercise 16-20s. Run them by `kafka-edu lab check 16-20s`. The learner's job runs
-in another process with its own Spark, and reads topics of a real broker. The tests write what the
-old job has left.
+"""Public tests of exercise 16-20s. Run them with `kafka-edu lab check 16-20s`. The learner's job
+runs in another process with its own Spark, and reads topics of a real broker. The tests write what
+the old job has left.
 """
 
 from collections import Counter
@@ -179,7 +179,7 @@ def test_deleted(jobs: Jobs[Job]) -> None:
         "an error",
         "no error",
         "the offsets 3 and 4 of partition 0 were deleted, and neither job has read them: the job"
-        " must stop, so that somebody learns of it",
+        " must stop with an error",
         read="follow",
     )
 

@@ -46,7 +46,7 @@ def test_paused_twice(learner: Learner) -> None:
 
 
 def test_turn(learner: Learner) -> None:
-    """a resume before the turn of some ready events: these keep their places"""
+    """a resume comes before the turn of some ready events: these events keep their places"""
     agenda = Judged(learner)
     agenda.soon(1, "broker-1")
     agenda.soon(2, "broker-2")

@@ -52,7 +52,7 @@ def _why(fault: str, record: str) -> str:
 
 
 def _why_not(notes: Notes, fault: str, record: str) -> str:
-    """Say why this is no fault."""
+    """Say why this is not a fault."""
     if fault == "invented":
         return f"{record} was sent"
     if fault == "lost" and record not in notes.acked:
@@ -113,7 +113,7 @@ def test_lost(learner: Learner) -> None:
 
 
 def test_another_offset(learner: Learner) -> None:
-    """an acknowledged record is at another offset than its acknowledgement says"""
+    """an acknowledged record is not at the offset that its acknowledgement says"""
     check(learner, notes(P, {"p-1": 1}, "p-0", "p-2", ("p-1", 7, 1)))
 
 
@@ -133,7 +133,7 @@ def test_twice(learner: Learner) -> None:
 
 
 def test_another_epoch(learner: Learner) -> None:
-    """a record is there again, under another epoch, or under another id"""
+    """a record is there again, under a different epoch, or under a different id"""
     check(learner, notes(P, {}, "p-0", "p-1", ("p-0", 7, 1), ("p-1", 7, 1)))
     check(learner, notes(P, {}, "p-0", "p-1", ("p-0", 12, 0), ("p-2", 12, 0)))
 

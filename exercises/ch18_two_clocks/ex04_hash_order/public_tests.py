@@ -1,5 +1,5 @@
 """Public tests of exercise 18-4. `kafka-edu lab check 18-4` runs them. The learner's class runs in
-other processes, each with another seed for Python's hashes.
+other processes, each with a different seed for Python's hashes.
 """
 
 from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ UNSUPPORTED_VERSION = 35
 def parse(version: int, body: bytes) -> tuple[int, list[Row]]:
     """Return the error code and the rows of an ApiVersions response in `version`, 0 to 3.
 
-    This works; you need not change it. It raises an error if the body has another version.
+    This works; you need not change it. It raises an error if the body has a different version.
     """
     (error_code,) = struct.unpack_from(">h", body, 0)
     rows = []

@@ -92,7 +92,7 @@ class TopicDeletion:
         return sent
 
     def start(self, topic: str) -> Sent:
-        """Begin to delete each replica whose broker lives. Return the requests to send now."""
+        """Begin to delete each replica whose broker is alive. Return the requests to send now."""
         sent: Sent = []
         for broker, state in self.replicas[topic].items():
             if state == SUCCESSFUL:

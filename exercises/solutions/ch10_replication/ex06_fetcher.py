@@ -24,7 +24,7 @@ class Fetcher:
         self.until_ms.pop(partition, None)
 
     def plan(self, now_ms: int) -> dict[str, Operation]:
-        """Return the present operation of each partition."""
+        """Return the current operation of each partition."""
         plan = dict(self.does)
         for partition, until_ms in self.until_ms.items():
             if now_ms < until_ms:

@@ -47,7 +47,7 @@ class Partitioner:
             self.choose(topic, partition, partitions, available)
 
     def choose(self, topic: str, last: int, partitions: int, available: Sequence[int]) -> None:
-        """Choose another sticky partition than the last one, if there is a choice."""
+        """Choose a sticky partition that is not the last one, if there is a choice."""
         able = available or range(partitions)
         others = [one for one in able if one != last]
         self.sticky[topic] = random.choice(others or able)

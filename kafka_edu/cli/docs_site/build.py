@@ -1,5 +1,6 @@
 """Build the site with MkDocs in a temporary folder, and move the complete site to its place."""
 
+import hashlib
 import json
 import subprocess
 import tempfile
@@ -8,6 +9,9 @@ from typing import Final, NamedTuple
 
 from kafka_edu.cli.docs_site.casts import CastError, films_of, stage_films
 from kafka_edu.cli.docs_site.check import broken_links
+from kafka_edu.cli.docs_site.live.build import FOLDER, build_live, digest_of
+from kafka_edu.cli.docs_site.live.chapters import Chapters, chapters_of
+from kafka_edu.cli.docs_site.live.npm_packages import LiveError
 from kafka_edu.cli.docs_site.staging import PAGES_FOLDER, BrokenLinksError, stage
 from kafka_edu.cli.docs_site.tree import Tree
 from kafka_edu.common.python_process import python_command, python_environment
@@ -30,8 +34,10 @@ class Site(NamedTuple):
     """False if the folder already held a site that was made from the same pages."""
 
 
-def build(root: Path, target: Path) -> Site:
+def build(root: Path, target: Path, *, live: bool = False) -> Site:
     """Build the site of the checkout `root` in the folder `target`. Raises SiteError if that fails.
+
+    With `live`, the site also has the page that runs the brokers in the browser.
 
     A site that this program built in `target` is replaced. A folder with other files is refused.
     """
@@ -39,7 +45,11 @@ def build(root: Path, target: Path) -> Site:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as work:
-            return _build(Tree(root), target, Path(work))
+            chapters = chapters_of(root) if live else []
+            moments = {one["page"]: (one["id"], one["facts"]) for one in chapters}
+            return _build(Tree(root, moments), target, Path(work), chapters)
+    except LiveError as error:
+        raise SiteError(str(error)) from None
     except BrokenLinksError as error:
         raise SiteError("the pages have broken links:\n" + "\n".join(error.problems)) from None
     except CastError as error:
@@ -50,14 +60,18 @@ def build(root: Path, target: Path) -> Site:
         ) from None
 
 
-def _build(tree: Tree, target: Path, work: Path) -> Site:
+def _build(tree: Tree, target: Path, work: Path, chapters: Chapters) -> Site:
     staging, made = work / "staging", work / "site"
     digest = stage(tree, staging)
+    if chapters:
+        digest = hashlib.sha256(f"{digest} {digest_of(tree.root)}".encode()).hexdigest()
     if _stamp(target) == digest:
         return _site(target, built=False)
     stage_films(tree, films_of(tree), staging / PAGES_FOLDER)
     run_mkdocs(staging, made)
     _search_worker(made)
+    if chapters:
+        build_live(tree.root, made / FOLDER, chapters)
     if problems := broken_links(made):
         raise SiteError("the site has broken links:\n" + "\n".join(problems))
     (made / STAMP).write_text(digest, encoding="ascii")
@@ -105,8 +119,8 @@ def _search_worker(made: Path) -> None:
 def _refuse_what_is_not_ours(target: Path) -> None:
     if target.is_dir() and any(target.iterdir()) and _stamp(target) is None:
         raise SiteError(
-            f"{target} holds files that are no site of ours, so it is left as it is. Name an empty"
-            " folder with --to."
+            f"{target} holds other files than a site of kafka-edu, so nothing was changed there."
+            " Name an empty folder with --to."
         )
     if target.exists() and not target.is_dir():
         raise SiteError(f"{target} is a file. Name a folder with --to.")

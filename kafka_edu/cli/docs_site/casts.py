@@ -33,7 +33,7 @@ AT_ONCE: Final = 4
 A process that makes a film waits half of the time, so four films keep two cores busy.
 """
 _CHAPTER: Final = re.compile(r"chapters/ch(?P<number>\d\d)_\w+/(?P<page>\w+)\.md")
-_MARK: Final = re.compile(r"<!--\s*(?:exact|range):\s*(?P<name>[a-z][a-z0-9_]*)[^>]*-->")
+MARK: Final = re.compile(r"<!--\s*(?:exact|range):\s*(?P<name>[a-z][a-z0-9_]*)[^>]*-->")
 
 
 class CastError(Exception):
@@ -79,7 +79,7 @@ def with_film(text: str, film: Film) -> str:
     Each marked number in the page gets a link to its moment in the film.
     """
     name = html.escape(film.id)
-    text = _MARK.sub(
+    text = MARK.sub(
         lambda mark: (
             f'<a class="moment" data-name="{mark["name"]}" href="#film-{name}"'
             ' title="see it happen">▸</a>'

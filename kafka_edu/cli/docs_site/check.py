@@ -61,13 +61,15 @@ def _problem(path: Path, address: str, fetched: bool, pages: dict[Path, _Links])
     if parts.scheme or parts.netloc:
         if parts.scheme == "data" or (parts.scheme in _SCHEMES and not fetched):
             return ""
-        return "it is fetched from another host" if fetched else "no address that we know"
+        return (
+            "it is fetched from another host" if fetched else "a kind of address that is not known"
+        )
     target = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
     if target.is_dir():
         target /= "index.html"
     if not target.is_file():
         return "there is no such file"
     anchor = urllib.parse.unquote(parts.fragment)
-    if anchor and target in pages and anchor not in pages[target].anchors:
+    if anchor and "=" not in anchor and target in pages and anchor not in pages[target].anchors:
         return "the page has no such anchor"
     return ""

@@ -11,8 +11,16 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from kafka_edu.cli.docs_site.casts import film_of, with_film
+from kafka_edu.cli.docs_site.live.moments import with_moments
 from kafka_edu.cli.docs_site.markdown_parts import parts_of
-from kafka_edu.cli.docs_site.tree import Tree, relative, resolve, source_page, staged_page
+from kafka_edu.cli.docs_site.tree import (
+    LIVE_PAGE,
+    Tree,
+    relative,
+    resolve,
+    source_page,
+    staged_page,
+)
 
 _COMMENT: Final = re.compile(r"(?m:^)<!--.*?-->[ \t]*\n|<!--.*?-->", re.DOTALL)
 _TEXT: Final = r"(?:[^\[\]`]|`[^`]*`|!\[[^\]]*\]\([^)]*\))*"
@@ -149,8 +157,12 @@ def rewrite(tree: Tree, page: str) -> Rewritten:
     Raises OSError if the page cannot be read.
     """
     work = _Page(tree, page)
-    film = film_of(tree, page)
-    whole = with_film(tree.text(page), film) if film is not None else tree.text(page)
+    film, whole = film_of(tree, page), tree.text(page)
+    if page in tree.moments:
+        chapter, names = tree.moments[page]
+        whole = with_moments(whole, chapter, names, relative(page, LIVE_PAGE))
+    if film is not None:
+        whole = with_film(whole, film)
     text = "".join(
         part if is_code else _PIECE.sub(work.piece, _COMMENT.sub("", part))
         for is_code, part in parts_of(whole)

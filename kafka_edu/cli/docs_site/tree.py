@@ -1,6 +1,7 @@
 """The files of the checkout that the site shows: its pages, and the files that they link to."""
 
 import posixpath
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ _FOLDERS: Final = (
     "docs",
     "exercises",
     "kafka_edu",
+    "page",
     "requirements",
     "tests",
     "tui",
@@ -32,6 +34,8 @@ _ANSWERS: Final = (f"{_SOLUTIONS}/", "exercises/wrong/", "exercises/mutation.tom
 _EXERCISES: Final = "exercises/"
 _README: Final = "README.md"
 _HIDDEN_TESTS: Final = "hidden_tests.py"
+LIVE_PAGE: Final = "live/index.html"
+"""The page of the site that runs the brokers in the browser."""
 _IMAGES: Final = (".svg", ".png", ".jpg", ".gif")
 _LARGEST: Final = 300_000
 """Size limit in bytes: a larger file gets no page that shows its source."""
@@ -43,8 +47,12 @@ class Tree:
     All paths are relative to the root of the checkout and have forward slashes.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, moments: Mapping[str, tuple[str, Collection[str]]] = {}) -> None:
+        """`moments` are the pages of chapters that the live page has: each page → its chapter, and
+        the names that a simulated run of it binds. Without a live page, there are none.
+        """
         self.root = root
+        self.moments = moments
 
     def pages(self) -> list[str]:
         """Return the sorted paths of the pages that match PAGES.
@@ -102,7 +110,7 @@ class Tree:
 
 
 def staged_page(path: str) -> str:
-    """Return the path of a page in the site. An exercise's README.md gets another name.
+    """Return the path of a page in the site. An exercise's README.md gets a different name.
 
     The theme would take the first README.md of a section as the page of the whole section, and
     would leave it out of the list.

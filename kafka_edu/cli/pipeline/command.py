@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 LINES_A_SECOND: Final = 25.0
 PARTITIONS: Final = 4
 RESULT_PARTITIONS: Final = 2
-_MOST_REPLICAS: Final = 3
 #: Each shuffle partition keeps its own state for windows and sessions. Two are enough for one
 #: machine.
 SHUFFLE_PARTITIONS: Final = "2"
@@ -45,8 +44,8 @@ def _servers(context: click.Context, parameter: click.Parameter, value: str | No
         host, _, port = server.strip().rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
             raise click.BadParameter(
-                f"{server!r} is not HOST:PORT. Write for example 127.0.0.1:9092, and commas between"
-                " several"
+                f"{server!r} is not HOST:PORT. Write for example 127.0.0.1:9092, and put commas"
+                " between several addresses"
             )
     return value
 
@@ -56,10 +55,13 @@ def _servers(context: click.Context, parameter: click.Parameter, value: str | No
     "--bootstrap-server",
     metavar="HOST:PORT,…",
     callback=_servers,
-    help="Use this cluster. Without it one is started, and stopped at the end.",
+    help="Use this cluster. Without this option, a cluster is started, and stopped at the end.",
 )
 @click.option(
-    "--topic", default="web-log", show_default=True, help="Made with 4 partitions if missing."
+    "--topic",
+    default="web-log",
+    show_default=True,
+    help="The topic. If it does not exist, it is created with 4 partitions.",
 )
 @click.option(
     "--lines",
@@ -71,8 +73,8 @@ def _servers(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option(
     "--rate",
     type=click.IntRange(1, 1_000_000),
-    help="Lines a second. A stream gets 5,000, or less for a small log, so that it runs for 20 s;"
-    " the other modes write as fast as it goes, before Spark reads.",
+    help="Lines a second. Default for a stream: 5,000, or less for a small log, so that the stream"
+    " runs for 20 s. The other modes write as fast as possible, before Spark reads.",
 )
 @click.option(
     "--seed",
@@ -87,14 +89,14 @@ def _servers(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option(
     "--available-now",
     is_flag=True,
-    help="Fill the topic first; the stream then ends by itself when it has read it.",
+    help="Fill the topic first. The stream ends when it has read the whole topic.",
 )
 @click.option(
     "--batch-lines",
     default=20_000,
     show_default=True,
     type=click.IntRange(100, 10_000_000),
-    help="At most so many lines in a micro-batch.",
+    help="The most lines in one micro-batch.",
 )
 @click.option(
     "--result-topic",
@@ -121,7 +123,7 @@ def _servers(context: click.Context, parameter: click.Parameter, value: str | No
     type=click.Path(dir_okay=False, path_type=Path),
     help="The report. Default: report.html in --out.",
 )
-@click.option("--plain", is_flag=True, help="Lines of text in place of the live view.")
+@click.option("--plain", is_flag=True, help="Print lines of text instead of the live view.")
 @click.option(
     "--screenshot",
     "svg_file",
@@ -224,8 +226,8 @@ def pipeline(
         holds = show_results(console, steps, settings, run, found, places)
     except OSError as error:
         raise click.ClickException(
-            f"{error.filename or folder}: {error.strerror}. The results are in {folder}; the report"
-            " was not written whole. Make room, or name another place with --report"
+            f"{error.filename or folder}: {error.strerror}. The results are in {folder}; the"
+            " report is not complete. Free some space, or name another file with --report"
         ) from error
     if not holds:
         raise SystemExit(1)
@@ -272,6 +274,7 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
     written.
     """
     from kafka_edu.cli.pipeline.run import Mode, fill
+    from kafka_edu.clients.admin.topic_calls import usual_replicas
     from kafka_edu.clients.web_log.generator import LogSettings
     from kafka_edu.clients.web_log.small_logs import for_lines
     from kafka_edu.spark.log_topic import brokers_up
@@ -281,7 +284,7 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
     servers, topic = settings.bootstrap_servers, settings.topic
     with steps.step(f"asking {servers} for topic {topic}"):
         brokers = brokers_up(servers)
-        is_new = create_topic(servers, topic, PARTITIONS, min(_MOST_REPLICAS, brokers))
+        is_new = create_topic(servers, topic, PARTITIONS, usual_replicas(brokers))
         log = for_lines(
             LogSettings(
                 run.seed,
@@ -308,17 +311,18 @@ def _result_topic(settings: "PipelineSettings", *, goes_on: bool) -> None:
 
     If this run continues an earlier run (`goes_on`), the topic may contain records.
     """
+    from kafka_edu.clients.admin.topic_calls import usual_replicas
     from kafka_edu.spark.log_topic import brokers_up, records_in_topic
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic
 
     servers, topic = settings.bootstrap_servers, settings.result_topic
-    replicas = min(_MOST_REPLICAS, brokers_up(servers))
+    replicas = usual_replicas(brokers_up(servers))
     if create_topic(servers, topic, RESULT_PARTITIONS, replicas) or goes_on:
         return
     if there := records_in_topic(servers, topic):
         raise TopicNotFilled(
             f"the result topic {topic} holds {there:,} records of an earlier run, so its windows"
-            " would be there twice. Choose another one by --result-topic, or '' for none"
+            " would be there twice. Choose another one with --result-topic, or '' for none"
         )
 
 

@@ -75,7 +75,7 @@ def html_page(page: Page) -> str:
         f"<h1>{escape(page.title)}</h1>",
         f'<p class="verdict {"wrong" if wrong else "right"}">{verdict}</p>',
         f"<dl>{facts}</dl>",
-        "<h2>The answers, next to the truth</h2>",
+        "<h2>The answers compared with the truth</h2>",
         _table(
             ("", "truth", "pipeline", "differ"),
             [

@@ -69,29 +69,30 @@ def draw_plots(data: PlotData) -> list[Plot]:
         (
             "p99",
             "p99 of the request time by window",
-            "99 % of the lines of a window took at most so long. Exact, not approximated.",
+            "99 % of the lines of a window took at most this time. The value is exact, not an"
+            " approximation.",
             bool(data.windows),
             lambda axes, all: _windows(axes, all, lambda one: one.p99_us / 1000, "ms"),
         ),
         (
             "status",
             "Lines by status",
-            "Good lines, the too late ones too. The scale is logarithmic.",
+            "Good lines, including those that came too late. The scale is logarithmic.",
             bool(data.by_status),
             _statuses,
         ),
         (
             "sessions",
             "Sessions by length",
-            "How many sessions have so many lines. The scale is logarithmic.",
+            "How many sessions there are of each number of lines. The scale is logarithmic.",
             bool(data.sessions),
             _sessions,
         ),
         (
             "batch-rows",
             "Rows a second by batch",
-            "Of each query. The first batch is slow because Spark compiles its code in it, a small"
-            " one because each batch costs the same to begin.",
+            "One line for each query. The first batch is slow because Spark compiles code in it. A"
+            " small batch is slow because each batch takes the same time to begin.",
             len(data.batches) > 1,
             lambda axes, all: _batches(axes, all, lambda one: one.rows_a_second, "rows/s"),
         ),

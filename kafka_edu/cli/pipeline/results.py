@@ -87,7 +87,7 @@ def report_of(settings: "PipelineSettings", run: Run, found: Outcome, places: Pl
         "windows": len(answers.windows),
         "sessions": answers.sessions_written,
         "records in the result topic": found.result_records,
-        "partitions apart, s of the log, at most": answers.apart_s,
+        "largest distance between partitions, s of the log's time": answers.apart_s,
         "seconds by batch": {
             f"{one.query} {one.number}": round(one.seconds, 3) for one in found.batches
         },
@@ -113,10 +113,10 @@ def _ending(settings: "PipelineSettings", run: Run, found: Outcome, places: Plac
     )
     why = (
         "A batch job reads the topic once, and the rule for late lines looks at each record alone."
-        " So its answers are those of a stream."
+        " So it gives the same answers as a stream."
         if run.mode is Mode.BATCH
         else "Whether a line is too late is decided by the record alone, so it does not matter"
-        " where a micro-batch ends. Each batch has a folder of its own: one that is repeated"
+        " where a micro-batch ends. Each batch writes to its own folder, so a repeated batch"
         " overwrites its own rows."
     )
     other = "official" if settings.connector == "python" else "python"
@@ -133,7 +133,7 @@ def _ending(settings: "PipelineSettings", run: Run, found: Outcome, places: Plac
 
 
 def _show_comparisons(console: "Console", found: Outcome) -> None:
-    table = Table("the answers", title="The pipeline next to the truth", title_justify="left")
+    table = Table("the answers", title="The pipeline compared with the truth", title_justify="left")
     for name in ("truth", "pipeline", "differences"):
         table.add_column(name, justify="right")
     table.add_column("")

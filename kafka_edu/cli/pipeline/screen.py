@@ -163,7 +163,7 @@ def _times(view: PipelineView) -> Iterator[Text]:
     behind = (
         f", {span_of(view.behind_s)} behind line {clock_of(view.newest_line_s)}"
         if view.watermark_s is not None
-        else "no batch has moved it yet"
+        else "no batch has set it yet"
     )
     yield Text.assemble(
         ("watermark ", "dim"),

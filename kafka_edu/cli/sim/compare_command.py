@@ -86,7 +86,7 @@ def _part(name: str, future: Played, fact: Envelope | None) -> Iterator[str]:
 
 def _story(future: Played, other: Played, begin: int) -> Iterator[str]:
     """Yield the first lines about what happened from this fact on, in the words of `sim run`. Lines
-    that the other future has too, perhaps at another time, are left out.
+    that the other future has too, perhaps at a different time, are left out.
     """
     both = {narrate(fact) for fact in other.facts[begin:]}
     lines = (

@@ -21,7 +21,7 @@ def digests(files: tuple[str, ...], write: bool) -> None:
     a digest differs.
     """
     console, version = Console(), python_version()
-    differ = False
+    differ = list[str]()
     for name in files or SHIPPED:
         scenario = load(name)
         result, _ = play_and_tell(scenario, seed_of(scenario, None), "")
@@ -32,15 +32,20 @@ def digests(files: tuple[str, ...], write: bool) -> None:
         elif expected == result.digest:
             console.print(f"[green]✓[/] {name}: the digest of Python {version}", soft_wrap=True)
         else:
-            differ = True
+            differ.append(name)
             console.print(
                 f"[red]✕[/] {name}: the digest of Python {version} is {result.digest}, and the file"
-                f" has {expected or 'none'}. If the code was changed on purpose, write it:"
-                f" {command_line('sim digests --write')}",
+                f" has {expected or 'none'}",
                 soft_wrap=True,
                 highlight=False,
             )
     if differ:
+        again = command_line(f"sim digests --write {' '.join(differ)}")
+        console.print(
+            f"If the code was changed on purpose, write the digest with: {again}",
+            soft_wrap=True,
+            highlight=False,
+        )
         raise SystemExit(1)
 
 

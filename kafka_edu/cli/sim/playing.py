@@ -6,16 +6,19 @@ from typing import Final
 
 import click
 
+from kafka_edu.cli.sim.learner_story import EVENTS as LEARNERS
+from kafka_edu.cli.sim.learner_story import step_line
 from kafka_edu.sim.planted_faults import PLANTED, planted
+from kafka_edu.sim.scenario.explore import code_version
 from kafka_edu.sim.scenario.language import Scenario
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun
 from kafka_edu.sim.scenario.shrink import Shrinker, Shrunk
 from kafka_edu.sim.sim_cluster import silent_brokers
 from kafka_edu.sim.transcript import narrate
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, Level
 
 MOST_STORY_LINES: Final = 20
-"""The maximum number of lines in a shrunk file that tell what happened."""
+"""The maximum number of lines about the run in a shrunk file."""
 
 
 def check_plant(plant: str) -> None:
@@ -26,22 +29,39 @@ def check_plant(plant: str) -> None:
 class Story:
     """Collects the events of a run as lines of text with their times, as in transcripts."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, steps: bool = False) -> None:
+        """With `steps`, each answer of a learner's code is a line too."""
         self.lines: list[str] = []
+        self.learners: list[Envelope] = []
+        """The facts about learners' parts."""
         self.run: ScenarioRun | None = None
+        self._steps = steps
 
     def tell(self, envelope: Envelope) -> None:
+        if isinstance(envelope.event, LEARNERS):
+            self.learners.append(envelope)
         line = narrate(envelope)
+        if line is None and self._steps:
+            line = step_line(envelope)
         if line is not None and self.run is not None:
             self.lines.append(f"{self.run.now_ms() / 1_000:8.3f}s  {line}")
+
+
+def play_story(scenario: Scenario, seed: int, plant: str, story: Story) -> ScenarioResult:
+    """Play a run, and return its result. `story` collects what happened in it.
+
+    A run with a learner's part has the facts of all levels: the answers of the part are facts.
+    """
+    level = Level.ALL if scenario.learners else Level.STATE
+    with silent_brokers(), planted(plant):
+        story.run = ScenarioRun(scenario, seed, on_fact=story.tell, level=level)
+        return story.run.play()
 
 
 def play_and_tell(scenario: Scenario, seed: int, plant: str) -> tuple[ScenarioResult, list[str]]:
     """Play a run, and return its result and what happened in it."""
     story = Story()
-    with silent_brokers(), planted(plant):
-        story.run = ScenarioRun(scenario, seed, on_fact=story.tell)
-        return story.run.play(), story.lines
+    return play_story(scenario, seed, plant, story), story.lines
 
 
 def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:
@@ -56,13 +76,14 @@ def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:
     return (
         scenario._replace(about=about).text()
         + f"> digest {python_version()} {result.digest}\n"
+        + f"> code {code_version()}\n"
         + (f"  … {left_out} lines before\n" if left_out else "")
         + "".join(f"  {line}\n" for line in story)
     )
 
 
 def python_version() -> str:
-    """Return Python's minor version, such as 3.11. A digest is valid only for one such version."""
+    """Return Python's minor version, such as 3.11. A digest names the version that gave it."""
     major, minor, _ = platform.python_version_tuple()
     return f"{major}.{minor}"
 

@@ -192,6 +192,8 @@ def prove(
     began = time.monotonic()
     proofs: list[Proof] = []
     try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
         search = Search([load(name) for name in SHIPPED], seeds, jobs, state_file)
         with Progress(console) as progress:
             for plant in plants or tuple(PLANTED):
@@ -201,7 +203,6 @@ def prove(
                 proofs.append(proof)
                 console.print(_line_of(proof), soft_wrap=True, highlight=False)
                 if folder is not None and proof.short is not None:
-                    folder.mkdir(parents=True, exist_ok=True)
                     (folder / f"{plant}.sim").write_text(proof.short.text, encoding="utf-8")
     except ResultFileError as error:
         raise click.ClickException(str(error)) from error

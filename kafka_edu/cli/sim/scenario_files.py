@@ -1,17 +1,32 @@
 """Find scenarios by the name or the file that a user gives, and choose the seed."""
 
+import re
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
 import click
 
-from kafka_edu.sim.scenario.language import Scenario, ScenarioError, parse, read
+from kafka_edu.learner.seams import LearnerError
+from kafka_edu.sim.learner_parts import check_parts
+from kafka_edu.sim.scenario.language import Scenario, ScenarioError, learner_part, parse, read
 
 SHIPPED: Final = ("replication", "controller", "groups", "transactions", "cleaner")
 seed_option: Final = click.option(
     "--seed", type=click.IntRange(0), help="The seed. Without it, the file's own, or 1."
 )
+learner_option: Final = click.option(
+    "--learner",
+    "learners",
+    multiple=True,
+    metavar="EXERCISE=FILE",
+    help=(
+        "Let a learner's part serve in all brokers, such as 02-1=wheel.py; with 2:02-1=wheel.py, in"
+        " broker 2 only. May be given several times."
+    ),
+)
+_LEARNER: Final = re.compile(r"(?:(\d+):)?([^=]+)=(.+)")
 
 
 def path_of(name: str) -> Path:
@@ -41,3 +56,29 @@ def seed_of(scenario: Scenario, given: int | None) -> int:
     """Return the seed to play: the given seed, or the file's own seed, or 1."""
     chosen = scenario.seed if given is None else given
     return 1 if chosen is None else chosen
+
+
+def with_learners(scenario: Scenario, given: Sequence[str]) -> Scenario:
+    """Return the scenario with these learners' parts, which are those of `--learner`, too.
+
+    Each file is loaded once. Raises ClickException if a part is not possible.
+    """
+    parts = list(scenario.learners)
+    for words in given:
+        if (found := _LEARNER.fullmatch(words)) is None:
+            raise click.ClickException(f"'{words}' is not EXERCISE=FILE, such as 02-1=wheel.py")
+        broker, exercise, file = found.groups()
+        ids = scenario.broker_ids
+        if broker is not None and int(broker) not in ids:
+            raise click.ClickException(
+                f"{words}: there is no broker {broker}; they are {ids[0]} to {ids[-1]}"
+            )
+        try:
+            parts.append(learner_part(exercise, file, [int(broker)] if broker else ()))
+        except ValueError as error:
+            raise click.ClickException(f"{words}: {error}") from error
+    try:
+        check_parts(parts)
+    except LearnerError as error:
+        raise click.ClickException(str(error)) from error
+    return scenario._replace(learners=tuple(parts))

@@ -4,68 +4,69 @@ The folder of the cluster holds the two files that the folder of a real cluster 
 of the event socket and that of the action socket. All processes of the simulation send through the
 one event socket, in one order.
 
-    python -m kafka_edu.cli.sim.stage_server FOLDER FILE [SEED]
+    python -m kafka_edu.cli.sim.stage_server FOLDER FILE [SEED | follow | resume [EXERCISE=FILE …]]
 
+An empty SEED is the seed of the file.
+
+With `follow`, the run goes only where another one has been: the dashboard compares two futures.
+With `resume`, a user has made the acts of the file by hand, before the run was left.
 The process ends when its standard input is closed, so it never outlives the dashboard.
 """
 
 import asyncio
-import logging
 import os
 import secrets
 import sys
-import time
-import warnings
 from pathlib import Path
 from typing import Final
 
 import click
 
-from kafka_edu.cli.sim.scenario_files import load, seed_of
+from kafka_edu.cli.sim.scenario_files import load, seed_of, with_learners
+from kafka_edu.cli.sim.watched_stage import CommandRefused, WatchedStage, silence_faults
 from kafka_edu.common.socket_transport import SocketTransport
-from kafka_edu.common.time import SystemTime
 from kafka_edu.common.user_files import write_private_json
 from kafka_edu.sim.scenario.language import Scenario
-from kafka_edu.sim.stage.stage import Command, Stage
-from kafka_edu.sim.stage.stage_tracer import StageTracer
+from kafka_edu.sim.stage.stage import Command
 from kafka_edu.supervisor.action_server import ActionRefused, ActionServer, Answer, Request
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.socket_sink import EventServer
 
-SHOW_EVERY_S: Final = 0.1
-MOST_UNSENT: Final = 1 << 20
-"""While this many bytes wait to be sent, the simulation waits, so no subscriber misses a fact."""
+FOLLOW: Final = "follow"
+RESUME: Final = "resume"
 OPERATIONS: Final = frozenset({"id", "token", "action"})
 
 
 class StageServer:
-    """The host of a stage. Its own event loop runs only while the stage stands between callbacks of
-    the simulation. So everything is in one thread.
+    """Serves a stage by sockets. Its own event loop runs only while the stage stands between
+    callbacks of the simulation. So everything is in one thread.
     """
 
-    def __init__(self, scenario: Scenario, seed: int, folder: ClusterFolder) -> None:
+    def __init__(self, scenario: Scenario, seed: int, folder: ClusterFolder, how: str = "") -> None:
+        by_hand = scenario.acts if how == RESUME else ()
         self._loop = asyncio.new_event_loop()
         self._folder = folder
         self._wake = asyncio.Event()
-        self._shown_s = 0.0
-        self.stage = Stage(scenario, seed, self)
-        self._tracer = StageTracer(lambda: self.stage.cluster, lambda: self.stage.run.open_acts())
-        self._events = EventServer(
-            self._tracer,
+        self._watched = WatchedStage(
+            scenario._replace(acts=()) if how == RESUME else scenario,
+            seed,
             SocketTransport(),
-            SystemTime(),
-            secrets.token_hex(16),
-            cluster=folder.name,
-            ring_minutes=0,
+            folder.name,
+            self._keep,
+            self._wake.set,
+            follows=how == FOLLOW,
+            by_hand=by_hand,
         )
+        self._stage, self._events = self._watched.stage, self._watched.events
         self._actions = ActionServer(secrets.token_hex(16), self._act)
 
     def play(self) -> None:
-        """Serve until the standard input is closed. The run begins when somebody watches it."""
+        """Serve until the standard input is closed. The run begins when the first subscriber
+        connects.
+        """
         self._loop.run_until_complete(self._begin())
         try:
-            self.stage.play()
+            for at_most_s in self._stage.turns():
+                self._serve(at_most_s)
         finally:
             self._events.close()
             self._loop.run_until_complete(self._actions.close())
@@ -78,36 +79,32 @@ class StageServer:
         address = {"host": "127.0.0.1", "port": port, "token": self._actions.token}
         write_private_json(self._folder.action_address, {**address, "pid": os.getpid()})
         asyncio.get_running_loop().add_reader(sys.stdin, self._stdin)
-        while not self._events.watched and not self.stage.commands:
+        while not self._events.watched and not self._is_wanted():
             await asyncio.sleep(0.02)
+
+    def _is_wanted(self) -> bool:
+        """Return whether a command waits. A run that follows another one begins only for
+        subscribers, because they need its first facts.
+        """
+        commands = [command.name for command in self._stage.commands]
+        return "sim-close" in commands if self._stage.follows else bool(commands)
 
     def _stdin(self) -> None:
         if not os.read(sys.stdin.fileno(), 4096):
             asyncio.get_running_loop().remove_reader(sys.stdin)
-            self._take(Command("sim-close", {}, lambda ok, text: None))
-
-    def _take(self, command: Command) -> None:
-        self.stage.commands.append(command)
-        self._wake.set()
+            self._watched.take(Command("sim-close", {}, lambda ok, text: None))
 
     async def _act(self, action: str, request: Request) -> Answer:
         if action == "status":
             return {"status": self._status()}
-        result: asyncio.Future[tuple[bool, str]] = asyncio.get_running_loop().create_future()
-
-        def answer(ok: bool, text: str) -> None:
-            if not result.done():
-                result.set_result((ok, text))
-
         values = {name: value for name, value in request.items() if name not in OPERATIONS}
-        self._take(Command(action, values, answer))
-        ok, text = await result
-        if not ok:
-            raise ActionRefused(text)
-        return {"message": text}
+        try:
+            return {"message": await self._watched.ask(action, values)}
+        except CommandRefused as error:
+            raise ActionRefused(str(error)) from None
 
     def _status(self) -> dict[str, object]:
-        sampled = self.stage.sampled()
+        sampled = self._stage.sampled()
         return {
             "name": self._folder.name,
             "up_s": sampled.at_us / 1e6,
@@ -115,32 +112,16 @@ class StageServer:
             "simulation": sampled._asdict(),
         }
 
-    def now_s(self) -> float:
-        return time.monotonic()
-
-    def serve(self, at_most_s: float) -> None:
+    def _serve(self, at_most_s: float) -> None:
         """Serve the sockets until a command comes, or for this time. Send what is new."""
-        self._send()
+        self._watched.send()
         self._loop.run_until_complete(self._turn(at_most_s))
-        while self._events.unsent > MOST_UNSENT and not self.stage.commands:
+        while self._watched.is_behind and not self._stage.commands:
             self._loop.run_until_complete(self._turn(0.01))
-
-    def _send(self) -> None:
-        now_s = self.now_s()
-        if now_s - self._shown_s >= SHOW_EVERY_S:
-            self._shown_s = now_s
-            if self.stage.sampled().state != "replaying":  # nobody shall see that past twice
-                self._tracer.pass_on_processes()
-                self._events.tick()
-            self._show_state()
-
-    def _show_state(self) -> None:
-        self._tracer.pass_on_sample(self.stage.sampled())
-        self._events.flush()
 
     async def _turn(self, at_most_s: float) -> None:
         self._wake.clear()
-        if self.stage.commands or at_most_s <= 0:
+        if self._stage.commands or at_most_s <= 0:
             for _ in range(4):  # a line is read, carried out and answered in different turns
                 await asyncio.sleep(0)
             return
@@ -150,29 +131,21 @@ class StageServer:
         except TimeoutError:
             pass
 
-    def show(self, envelope: Envelope) -> None:
-        self._tracer.pass_on(envelope)
-
-    def turned(self) -> None:
-        self._show_state()
-        self._events.send_snapshots()
-
-    def keep(self, future: int, text: str) -> str:
-        path = self._folder.path / f"future-{future}.sim"
+    def _keep(self, future: int, text: str) -> str:
+        path = self._folder.future(future)
         path.write_text(text, encoding="utf-8")
         return path.name
 
 
-def main(folder: str, file: str, seed: str = "") -> None:
+def main(folder: str, file: str, how: str = "", *learners: str) -> None:
     """Serve the run of a scenario file. Prints one line if it cannot run."""
     try:
-        scenario = load(file)
+        scenario = with_learners(load(file), learners)
     except click.ClickException as error:
         sys.exit(" ".join(error.message.split()))
-    logging.disable(logging.CRITICAL)  # brokers log what the faults do to them
-    warnings.filterwarnings("ignore", "coroutine .* was never awaited")  # of killed processes
-    chosen = seed_of(scenario, int(seed) if seed else None)
-    StageServer(scenario, chosen, ClusterFolder(Path(folder))).play()
+    silence_faults()
+    seed = seed_of(scenario, int(how) if how not in ("", FOLLOW, RESUME) else None)
+    StageServer(scenario, seed, ClusterFolder(Path(folder)), how).play()
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def run(
     default=20.0,
     show_default=True,
     metavar="SECONDS",
-    help="The rest between two acts.",
+    help="The pause between two acts.",
 )
 @click.option(
     "--disk-writers",

@@ -80,14 +80,14 @@ def replay(seed: int, console: Console) -> SeedResult:
 
 @click.command()
 @click.option(
-    "--seeds", type=click.IntRange(1), default=20, show_default=True, help="How many in all."
+    "--seeds", type=click.IntRange(1), default=20, show_default=True, help="The number of seeds."
 )
 @click.option(
     "--first",
     type=click.IntRange(0),
     default=FIRST_SEED,
     show_default=True,
-    help="The first of them; the others follow it.",
+    help="The first seed; the others are the next numbers.",
 )
 @click.option(
     "--state",
@@ -121,7 +121,7 @@ def seeds(
         raise click.ClickException(str(error)) from error
     wanted = range(first, first + seeds)
     began = time.monotonic()
-    with Progress(console) as progress, silent_brokers():  # `--seed` shows what they log
+    with Progress(console) as progress, silent_brokers():  # `--seed` shows the brokers' logs
         try:
             for number in wanted:
                 if number in done:
@@ -130,7 +130,7 @@ def seeds(
                 progress.show(f"seed {number}: {len(done)} tried, {failed} failed")
                 result = play(number)
                 if result.holds:
-                    result = result._replace(acts=())  # a replay of the seed tells its story again
+                    result = result._replace(acts=())  # a replay of the seed prints its acts again
                 else:
                     show_failure(result, console)
                 done[number] = result

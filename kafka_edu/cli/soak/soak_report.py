@@ -81,9 +81,9 @@ def _requests(report: Report, parts: list[Part]) -> None:
     if lines := [line for part in parts for line in part.client_timeouts]:
         report.figure("librdkafka's time-outs", lines)
     if troubles := sum((Counter(part.troubles) for part in parts), Counter[str]()):
-        report.figure("events of trouble", dict(troubles))
+        report.figure("events that report trouble, by name", dict(troubles))
     if events := [event for part in parts for event in part.trouble_events]:
-        report.figure("told of trouble", events)
+        report.figure("trouble that events reported", events)
 
 
 def _records(report: Report, parts: list[Part]) -> None:
@@ -225,7 +225,7 @@ def _show_what_came_of_it(state: SoakState, console: Console) -> None:
     )
     console.print(
         "A broker answers each request within its time-out, or closes the connection, because every"
-        " wait has a timer and every response a way out.",
+        " wait has a timer and every response is sent in the end.",
         soft_wrap=True,
     )
     if any(part.client_timeouts for part in parts) and not any(

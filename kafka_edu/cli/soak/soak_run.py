@@ -104,7 +104,7 @@ class SoakPart:
 
     @property
     def now(self) -> str:
-        """Return the present counts as one line of text."""
+        """Return the current counts as one line of text."""
         part = self.part
         return (
             f"acked {part.records_acked:,} · read {part.records_read:,} · answered"
@@ -191,7 +191,7 @@ class SoakPart:
         self._note()
 
     def _note(self) -> None:
-        """Copy the present counts of all clients into `part`."""
+        """Copy the current counts of all clients into `part`."""
         part, answers = self.part, self._prober.answers
         if not self._finishing:
             part.seconds = round(time.monotonic() - self._began, 1)

@@ -111,7 +111,7 @@ class SoakState:
         return SoakState(parts)
 
     def save(self, path: Path) -> None:
-        """Replace the file with the present state.
+        """Replace the file with the current state.
 
         Raises SoakStateError if it cannot be written.
         """

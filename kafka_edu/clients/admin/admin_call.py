@@ -188,7 +188,7 @@ def need_version(form: Form, oldest: int, what: str) -> None:
 def expect(kind: type[M], answer: Message) -> M:
     """Return the answer if it is a message of this type."""
     if not isinstance(answer, kind):
-        raise ProtocolError(f"{type(answer).__name__} came in place of {kind.__name__}")
+        raise ProtocolError(f"{type(answer).__name__} came instead of {kind.__name__}")
     return answer
 
 

@@ -185,7 +185,7 @@ class AdminCore:
             self.connections.poll(now)
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
+        """Return the ms until `run` must be called next; NEVER if nothing is planned."""
         due = min(self.connections.next_poll_ms(now), max(self.metadata.next_update_ms(now), 1))
         for running in self._calls:
             due = min(due, running.deadline_ms - now)

@@ -26,8 +26,8 @@ class AdminMetadata(Metadata):
         """Whether a call is running."""
 
     def next_update_ms(self, now: float) -> float:
-        """Return in how many ms the next update is due. NEVER while an update is running, or while
-        no call is running.
+        """Return the number of ms until the next update is due. NEVER while an update is running,
+        or while no call is running.
         """
         if self._in_progress or not self.wanted:
             return NEVER

@@ -65,7 +65,7 @@ def describe_cluster() -> AdminCall[str, ClusterDescription]:
             case MetadataResponse():
                 nodes = nodes_of(answer)
             case _:
-                raise ProtocolError(f"{type(answer).__name__} is no answer to describe_cluster")
+                raise ProtocolError(f"{type(answer).__name__} is not an answer to describe_cluster")
         by_id = {node.id: node for node in sorted(nodes)}
         controller = by_id.get(answer.controller_id)
         return {CLUSTER: ClusterDescription(answer.cluster_id, controller, tuple(by_id.values()))}

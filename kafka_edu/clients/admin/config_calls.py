@@ -223,7 +223,9 @@ def _resource(kind: int, name: str) -> ConfigResource:
 
 
 def _routes(resources: Collection[ConfigResource]) -> dict[ConfigResource, Route]:
-    """Return the route of each resource. Raises ClientException if a broker's name is no number."""
+    """Return the route of each resource. A broker's name that is not a number raises
+    ClientException.
+    """
     return {resource: _route(resource) for resource in resources}
 
 

@@ -15,7 +15,7 @@ from kafka_edu.clients.admin.topic_calls import NewTopic
 from kafka_edu.clients.client_errors import BrokerException, ClientException
 from kafka_edu.common.errors import Errors
 
-#: Time limit in seconds. It is longer than any election takes, also on a busy machine.
+#: Time limit in seconds. It is longer than any election takes, even on a busy machine.
 CONTROLLER_TIMEOUT_S: Final = 60.0
 RETRY_PAUSE_S: Final = 0.1
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -53,10 +53,18 @@ def _make(bootstrap_servers: str, topic: NewTopic) -> None:
     asyncio.run(order_topic(bootstrap_servers, topic))
 
 
-async def order_topic(bootstrap_servers: str, topic: NewTopic, client_id: str = "") -> None:
-    """Let the controller create a topic. Raises the errors of `until_taken`."""
+async def order_topic(
+    bootstrap_servers: str,
+    topic: NewTopic,
+    client_id: str = "",
+    make_admin: Callable[[Mapping[str, object]], Admin] | None = None,
+) -> None:
+    """Let the controller create a topic. Raises the errors of `until_taken`.
+
+    `make_admin` makes the admin client from its settings.
+    """
     settings = {"bootstrap.servers": bootstrap_servers, "client.id": client_id, "retries": 0}
-    async with Admin(settings) as admin:
+    async with (make_admin or Admin)(settings) as admin:
 
         async def order(timeout_ms: float) -> None:
             (await admin.create_topics([topic], timeout_ms=timeout_ms)).all()
@@ -69,7 +77,7 @@ async def until_taken(order: Callable[[float], Awaitable[None]], timeout_s: floa
 
     `order` gets the ms that are left. When this function returns, some brokers may not know the
     topic's leaders yet. After REQUEST_TIMED_OUT the topic may not exist yet, but the controller
-    goes on creating it. Raises ClientException if the controller refuses. After `timeout_s` it
+    continues creating it. Raises ClientException if the controller refuses. After `timeout_s` it
     raises the error of the last try: NOT_CONTROLLER, NETWORK_EXCEPTION or TimeoutException.
     """
     loop = asyncio.get_running_loop()
@@ -80,7 +88,7 @@ async def until_taken(order: Callable[[float], Awaitable[None]], timeout_s: floa
         try:
             return await order(max(end - loop.time(), 0) * 1000)
         except ClientException as error:
-            asked = isinstance(error, BrokerException)  # else the client gave up
+            asked = isinstance(error, BrokerException)  # otherwise no broker has answered in time
             taken = asked and error.error is Errors.REQUEST_TIMED_OUT
             if taken or (may_exist and error.error is Errors.TOPIC_ALREADY_EXISTS):
                 return None

@@ -42,6 +42,8 @@ from kafka_edu.protocol.messages.metadata import (
 )
 from kafka_edu.protocol.schema import Message
 
+MOST_REPLICAS: Final = 3
+"""The largest number of replicas that kafka-edu itself chooses for a topic."""
 DEFAULT: Final = -1
 """Use the number of partitions or replicas in the brokers' settings (KIP-464)."""
 _NO_ID: Final = UUID(int=0)
@@ -88,6 +90,13 @@ class NewTopic(NamedTuple):
     assignments: Mapping[int, Sequence[int]] | None = None
     """Partition → its brokers, the preferred leader first."""
     configs: Mapping[str, str] | None = None
+
+
+def usual_replicas(brokers: int) -> int:
+    """Return the number of replicas of a topic, if nobody chose another one: 3, or fewer if the
+    cluster has fewer brokers.
+    """
+    return min(MOST_REPLICAS, brokers)
 
 
 class CreatedTopic(NamedTuple):

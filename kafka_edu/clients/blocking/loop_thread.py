@@ -44,7 +44,7 @@ class LoopThread:
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
         self._lock = threading.Lock()
-        """Held while the loop gets a function to run. So the loop gets nothing after its end."""
+        """Held while the loop gets a function to run, so that it gets none after its end."""
         self.stopped = False
 
     def _serve(self) -> None:

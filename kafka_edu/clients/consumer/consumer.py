@@ -114,6 +114,8 @@ class Consumer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._scheduled = False
+        self._ran_ms = -NEVER
+        """When the core last ran."""
         self._closing = False
         self._closed = False
         self._polling = False
@@ -168,7 +170,7 @@ class Consumer:
         self._scheduled = False
         if self._closed or self._loop is None:
             return
-        now = self._now()
+        self._ran_ms = now = self._now()
         try:
             self._core.run(now)
             for shell in self._shells:
@@ -187,6 +189,12 @@ class Consumer:
         due = self._core.next_run_ms(now)
         if due < NEVER and not self._scheduled:
             self._timer = self._loop.call_later(max(due, 1) / 1000, self._turn)
+
+    def _has_just_run(self, now: float) -> bool:
+        """Return whether the core has run in this ms, and nothing has happened since then. A
+        consumer in a group may have more to do, because `poll()` continues a rebalance.
+        """
+        return self._ran_ms == now and not self._scheduled and not self._subscriptions.in_group
 
     def _end_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -218,7 +226,7 @@ class Consumer:
         if reason and reason not in self._warned:
             self._warned.add(reason)
             log.warning(
-                "Consumer %s has reached no broker of bootstrap.servers yet: %s. It goes on trying."
+                "Consumer %s has reached no broker of bootstrap.servers yet: %s. It keeps trying."
                 " Check bootstrap.servers, and that a broker is alive there.",
                 self.config.client_id,
                 reason,
@@ -344,7 +352,11 @@ class Consumer:
             core.poll(now)
             # Send an automatic commit that is due now. Otherwise it would wait for the next
             # heartbeat.
-            if not fetcher.buffered or core.coordinator.callback is not None or core.offsets.unsent:
+            if (
+                (not fetcher.buffered and not self._has_just_run(now))
+                or core.coordinator.callback is not None
+                or core.offsets.unsent
+            ):
                 self._turn()
             if core.coordinator.callback is not None:
                 await self._call_listener(core.coordinator.callback)
@@ -385,7 +397,7 @@ class Consumer:
                 records = interceptor.on_consume(records)
             except Exception as bug:
                 log.warning(
-                    "on_consume of interceptor %s failed. The records go on unchanged.",
+                    "on_consume of interceptor %s failed. The records are used unchanged.",
                     type(interceptor).__name__,
                     exc_info=bug,
                 )
@@ -559,6 +571,7 @@ class Consumer:
         self._check_usable()
         for tp in partitions:
             self._subscriptions.pause(tp)
+        self._wake()  # their waiting records do not hold back the fetches of other partitions now
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Return records of these partitions again."""

@@ -107,7 +107,7 @@ class RebalanceStep(StrEnum):
     LOST = "lost"
     """The consumer has lost the partitions already. Other members may have them."""
     ASSIGNED = "assigned"
-    """A rebalance is over. The consumer got these partitions in addition. There may be none."""
+    """The rebalance has ended, and the consumer got these partitions in addition, or none."""
 
 
 class RebalanceCallback(NamedTuple):
@@ -181,7 +181,7 @@ class ConsumerCoordinator:
         return -1 if self._polled_ms == -NEVER else int(now - self._polled_ms)
 
     def session_left_ms(self, now: float) -> int:
-        """Return in how many ms the session ends without a heartbeat. -1 if there is no session."""
+        """Return the ms until the session ends without a heartbeat. -1 if there is no session."""
         if not self._membership.in_generation or self._session_ends_ms == NEVER:
             return -1
         return max(int(self._session_ends_ms - now), 0)
@@ -374,7 +374,7 @@ class ConsumerCoordinator:
         return self._metadata.retained_version > self._join_after_version
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
+        """Return the ms until `run` must be called next; NEVER if nothing is planned."""
         membership = self._membership
         times = [self._retry_ms]
         if self._committing is not None:

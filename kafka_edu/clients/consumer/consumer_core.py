@@ -88,7 +88,7 @@ class ConsumerCore:
             trace,
         )
         self._matched_version = 0
-        self._used: set[str] = set()
+        self._used: frozenset[str] = frozenset()
         self._used_ms = -NEVER
         self._reading_committed: set[TopicPartition] = set()
 
@@ -113,7 +113,7 @@ class ConsumerCore:
             self.connections.poll(now)
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time.
+        """Return the ms until `run` must be called next; NEVER if nothing is planned.
 
         A metadata update that is already due waits for a connection, not for a time.
         """
@@ -124,7 +124,9 @@ class ConsumerCore:
         )
 
     def subscribe_pattern(self, pattern: re.Pattern[str]) -> None:
-        """Read all topics whose whole name matches. The brokers are asked for all topics."""
+        """Read all topics whose whole name matches. The consumer requests the metadata of all
+        topics.
+        """
         self.subscriptions.subscribe_pattern(pattern)
         excluded = self._config.exclude_internal_topics
         self._matched_version = 0
@@ -153,11 +155,12 @@ class ConsumerCore:
         self.metadata.use(topic, now)
 
     def _use_topics(self, now: float) -> None:
-        used = {tp.topic for tp in self.subscriptions.assigned()}
-        used.update(self.subscriptions.topics, self.lookups.topics(), self.coordinator.group_topics)
+        used = self.subscriptions.assigned_topics.union(
+            self.subscriptions.topics, self.lookups.topics(), self.coordinator.group_topics
+        )
         if used != self._used or now - self._used_ms >= _USE_AGAIN_MS:
             self._used, self._used_ms = used, now
-            for topic in used:
+            for topic in sorted(used):
                 self.metadata.use(topic, now)
 
     def _begin_positions(self) -> None:

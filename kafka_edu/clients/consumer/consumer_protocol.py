@@ -43,7 +43,7 @@ def encode_subscription(
     user_data: bytes | None = None,
     version: int = NEWEST,
 ) -> bytes:
-    """Return the metadata of a JoinGroup request. `owned` are the member's present partitions."""
+    """Return the metadata of a JoinGroup request. `owned` are the member's current partitions."""
     body = ConsumerProtocolSubscription(
         topics=list(topics),
         user_data=user_data,

@@ -77,7 +77,9 @@ _STALE_METADATA: Final = frozenset(
 
 
 class Fetcher:
-    """The fetches of one consumer, and the waiting records. The consumer's event loop owns it."""
+    """The fetches of one consumer, and the fetched records that poll() has not returned yet. The
+    consumer's event loop owns it.
+    """
 
     def __init__(
         self,
@@ -109,6 +111,14 @@ class Fetcher:
         """Partition → the follower to read from, and until when (KIP-392)."""
         self._stale: dict[TopicPartition, int] = {}
         """Partition → the version of the metadata that named a wrong leader for it."""
+        self._looked_at = (-1, -1)
+        """The version of the metadata and the changes of the subscription at the last look at all
+        partitions.
+        """
+        self._led: dict[int, list[TopicPartition]] = {}
+        """Broker → the partitions to read from it, according to this look."""
+        self._left_out: set[TopicPartition] = set()
+        """The partitions that were left out of this look, because records of theirs waited."""
         self._errors: dict[str, ClientException] = {}
         """Message → an error for `collect`, in order. An error that occurs several times is raised
         once.
@@ -126,17 +136,17 @@ class Fetcher:
             self._send_fetches(now)
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
-        times = (*self._not_before_ms.values(), *self._no_reset_before_ms.values())
-        waits = (at - now for at in times if at > now)
-        return min(
-            self._lookups.next_run_ms(now),
-            self._validation.next_run_ms(now),
-            min(waits, default=NEVER),
-        )
+        """Return the ms until `run` must be called next; NEVER if nothing is planned."""
+        due = min(self._lookups.next_run_ms(now), self._validation.next_run_ms(now))
+        if self._not_before_ms or self._no_reset_before_ms:
+            times = (*self._not_before_ms.values(), *self._no_reset_before_ms.values())
+            due = min(due, min((at - now for at in times if at > now), default=NEVER))
+        return due
 
     def _begin_resets(self, now: float) -> None:
         waiting = self._subscriptions.in_state(FetchState.AWAIT_RESET)
+        if not (waiting or self._resets or self._no_reset_before_ms):
+            return
         if self._no_reset_before_ms:
             still = set(waiting)
             self._no_reset_before_ms = {
@@ -177,28 +187,75 @@ class Fetcher:
         self._resets[tp, timestamp] = self._lookups.find(tp, timestamp, found)
 
     def _send_fetches(self, now: float) -> None:
-        """Send one fetch to each broker from which partitions must be read. O(partitions)."""
+        """Send one fetch to each broker from which partitions must be read, and which has no fetch
+        in flight. O(partitions).
+
+        The broker answers a fetch for partitions without new records only after fetch.max.wait.ms.
+        Until then no other fetch goes to this broker. So while the records of another partition of
+        this broker wait for `poll()`, such a fetch is not sent: the other partition would soon have
+        to wait for its next records (Kafka got a similar rule in 2025: KAFKA-17182).
+
+        `_look_at_all` takes most of the time, so it is called only if something has changed.
+        """
         waiting = {each.tp for each in self._fetched}
-        by_node: dict[int, list[TopicPartition]] = {}
-        for tp in self._subscriptions.fetchable():
-            if tp in waiting or self._not_before_ms.get(tp, now) > now:
+        now_at = self._metadata.version, self._subscriptions.changes
+        if self._looked_at != now_at or self._preferred or not self._left_out <= waiting:
+            self._looked_at = now_at
+            self._look_at_all(waiting, now)
+        nodes = [node for node in self._led if node not in self._in_flight]
+        if not nodes:
+            return
+        nodes_of_waiting = {
+            self._read_from(each.tp, self._metadata.leader(*each.tp), now)
+            for each in self._fetched
+            if self._is_wanted(each)  # not paused, and not outdated by a seek
+        }
+        for node in nodes:
+            partitions = [tp for tp in self._led[node] if tp not in waiting]
+            if not partitions or (
+                node in nodes_of_waiting and not any(map(self._subscriptions.lag, partitions))
+            ):
                 continue
-            if self._stale.get(tp) == self._metadata.version:
-                continue  # a newer version of the metadata is already requested
-            leader = self._metadata.leader(*tp)
-            if leader == NO_LEADER:
-                if self._metadata.next_update_ms(now) < NEVER:  # no update is running
-                    self._metadata.request_update()
-            elif self._subscriptions.note_leader(tp, leader, self._leader_epoch(tp)):
-                self._preferred.pop(tp, None)  # the new leader may name another follower
-            else:
-                by_node.setdefault(self._read_from(tp, leader, now), []).append(tp)
-        for node, partitions in by_node.items():
-            if node not in self._in_flight and self._connections.ready(node, now):
+            if self._connections.ready(node, now):
                 self._send(node, partitions, now)
 
+    def _look_at_all(self, waiting: set[TopicPartition], now: float) -> None:
+        """Find out from which broker each partition must be read. O(partitions)."""
+        metadata = self._metadata
+        self._led = {}
+        self._left_out = set()
+        for tp in self._subscriptions.fetchable():
+            if tp in waiting:
+                self._left_out.add(tp)
+                continue
+            if self._is_held_back(tp, now):
+                self._look_again()
+                continue
+            leader, leader_epoch = metadata.leader_and_epoch(tp)
+            if leader == NO_LEADER:
+                self._look_again()
+                if metadata.next_update_ms(now) < NEVER:  # no update is running
+                    metadata.request_update()
+            elif self._subscriptions.note_leader(tp, leader, leader_epoch):
+                self._preferred.pop(tp, None)  # the new leader may name another follower
+            else:
+                node = self._read_from(tp, leader, now) if self._preferred else leader
+                self._led.setdefault(node, []).append(tp)
+
+    def _look_again(self) -> None:
+        """Let the next `_send_fetches` look at all partitions again."""
+        self._looked_at = (-1, -1)
+
+    def _is_held_back(self, tp: TopicPartition, now: float) -> bool:
+        """Return whether the partition must not be fetched now, because of an error before. O(1).
+        A version of the metadata that is newer than a stale one is already requested.
+        """
+        return (
+            self._not_before_ms.get(tp, now) > now or self._stale.get(tp) == self._metadata.version
+        )
+
     def _leader_epoch(self, tp: TopicPartition) -> int:
-        return self._metadata.topics[tp.topic].partitions[tp.partition].leader_epoch
+        return self._metadata.leader_and_epoch(tp)[1]
 
     def _read_from(self, tp: TopicPartition, leader: int, now: float) -> int:
         """Return the broker to read from: the follower that the leader named, or the leader."""
@@ -349,6 +406,7 @@ class Fetcher:
         )
 
     def _refused(self, tp: TopicPartition, offset: int, error: Errors, now: float) -> None:
+        self._look_again()
         self._not_before_ms[tp] = now + self._config.retry_backoff_ms
         if self._preferred.pop(tp, None) is not None and error is Errors.OFFSET_OUT_OF_RANGE:
             return  # a follower may be behind the leader or ahead of it, so ask the leader

@@ -180,7 +180,9 @@ class GroupOffsets:
                 self._send_fetch(fetch, now)
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms a request is sent again. NEVER if nothing waits for a time."""
+        """Return the ms until a request is sent again; NEVER if none is planned."""
+        if not self.busy:
+            return NEVER
         waiting: list[_Commit | _Fetch] = [*self._commits, *self._fetches]
         return min(
             (
@@ -299,7 +301,7 @@ class GroupOffsets:
                 interceptor.on_commit(offsets)
             except Exception as bug:
                 log.warning(
-                    "on_commit of interceptor %s failed. The consumer goes on.",
+                    "on_commit of interceptor %s failed. The consumer continues.",
                     type(interceptor).__name__,
                     exc_info=bug,
                 )

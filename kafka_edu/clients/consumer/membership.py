@@ -5,7 +5,7 @@
                   │              └── SyncGroup failed┘                             │
                   └────────────────── a rebalance ─────────────────────────────────┘
 
-- Unjoined: the consumer is no member. The coordinator does not know it yet, or has removed it.
+- Unjoined: the consumer is not a member. The coordinator does not know it yet, or has removed it.
 - Revoking: a rebalance begins. The consumer commits, and the program gives up its partitions. In a
   cooperative rebalance, it gives up only partitions of topics that it no longer reads.
 - PreparingRebalance: JoinGroup is sent. The coordinator answers when all members have joined.

@@ -80,7 +80,9 @@ class OffsetLookups:
         return {lookup.tp.topic for lookup in self._lookups}
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms a lookup may be sent again. NEVER if no lookup waits for a time."""
+        """Return the ms until a lookup may be sent again; NEVER if none is planned."""
+        if not self._lookups:
+            return NEVER
         return min(
             (
                 each.not_before_ms - now
@@ -92,6 +94,8 @@ class OffsetLookups:
 
     def run(self, now: float) -> None:
         """Send the lookups that are due, in one request to each leader. O(lookups)."""
+        if not self._lookups:
+            return
         by_node: dict[int, list[_Lookup]] = {}
         for lookup in self._lookups:
             if lookup.in_flight or lookup.not_before_ms > now:

@@ -72,10 +72,14 @@ class PositionValidation:
     def run(self, now: float) -> bool:
         """Send the questions that are due, in one request to each leader. O(partitions).
 
-        Return whether positions became valid at once, because their leader cannot be asked.
+        Return whether positions became valid at once, because their leader cannot answer the
+        request.
         """
+        waiting = self._subscriptions.in_state(FetchState.AWAIT_VALIDATION)
+        if not waiting:
+            return False
         by_node: dict[int, list[TopicPartition]] = {}
-        for tp in self._subscriptions.in_state(FetchState.AWAIT_VALIDATION):
+        for tp in waiting:
             if tp in self._in_flight:
                 continue
             if self._stale.get(tp) == self._metadata.version:
@@ -97,7 +101,9 @@ class PositionValidation:
         return any_valid
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
+        """Return the ms until `run` must be called next; NEVER if nothing is planned."""
+        if not self._not_before_ms:
+            return NEVER
         waits = (at - now for _, at in self._not_before_ms.values() if at > now)
         return min(waits, default=NEVER)
 

@@ -10,7 +10,7 @@ Two cases:
 - All members subscribe to the same topics. Then the shares are known beforehand: with 7 partitions
   and 3 members they are 3, 2 and 2. Each member keeps partitions up to its share, and the rest is
   divided.
-- The subscriptions differ. Then the leader improves the present assignment step by step, while some
+- The subscriptions differ. Then the leader improves the current assignment step by step, while some
   member could take a partition from a member that has at least two more. Kafka stops when no single
   move helps. Our assignor then looks for a chain of moves. So its result is at least as balanced as
   Kafka's.
@@ -127,14 +127,14 @@ class _Improvement:
         }
         """Member → the maximum number of partitions that it could have."""
         self._partitions = sorted(everything, key=lambda tp: (len(self._takers[tp.topic]), tp))
-        """All partitions. Partitions that only few members can take come first."""
+        """All partitions. Partitions that only a few members can take come first."""
         exists = set(everything)
         self._owner: dict[TopicPartition, str] = {}
         self._older_owner: dict[TopicPartition, str] = {}
         """Partition → a member that reports it from an older generation than its owner."""
         self._count = dict.fromkeys(subscriptions, 0)
         self._moves: dict[TopicPartition, tuple[str, str]] = {}
-        """Partition → its first member and its present member, if it was moved."""
+        """Partition → its first member and its current member, if it was moved."""
         self._must_revoke = False
         """Whether a member no longer subscribes to a topic, so that its partitions of the topic
         must move.

@@ -92,7 +92,7 @@ _SEEK_OR_RESET: Final = "Seek to an offset, or set auto.offset.reset to earliest
 
 class InvalidOffsetException(ClientException):
     """A partition has no valid position, and auto.offset.reset is none. The program may seek to
-    another position.
+    a different position.
     """
 
     def __init__(self, tp: TopicPartition, message: str, advice: str = _SEEK_OR_RESET) -> None:
@@ -201,6 +201,12 @@ class SubscriptionState:
         self.records = 0
         """How many records `poll()` has returned."""
         self._partitions: dict[TopicPartition, _Partition] = {}
+        self.assigned_topics: frozenset[str] = frozenset()
+        """The topics of the assigned partitions."""
+        self._counts: dict[FetchState, int] = dict.fromkeys(FetchState, 0)
+        """How many partitions are in each state. Most of the time all of them are FETCHING."""
+        self.changes = 0
+        """The number of changes after which other partitions may have to be fetched."""
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Read these topics as a member of the group. Until a rebalance, the assignment stays.
@@ -278,6 +284,11 @@ class SubscriptionState:
     def _replace(self, partitions: Iterable[TopicPartition]) -> None:
         before = self._partitions
         self._partitions = {tp: before.get(tp) or _Partition() for tp in partitions}
+        self.assigned_topics = frozenset(tp.topic for tp in self._partitions)
+        self._counts = dict.fromkeys(FetchState, 0)
+        for each in self._partitions.values():
+            self._counts[each.state] += 1
+        self.changes += 1
         if self._trace and before.keys() != self._partitions.keys():
             self._trace(
                 ConsumerAssigned(
@@ -304,6 +315,9 @@ class SubscriptionState:
         if partition.state not in VALID_PREVIOUS_STATES[state]:
             raise ValueError(f"a partition cannot go from {partition.state} to {state}")
         before, partition.state = partition.state, state
+        self._counts[before] -= 1
+        self._counts[state] += 1
+        self.changes += 1
         if self._trace:
             self._trace(
                 FetchStateChanged(
@@ -481,6 +495,7 @@ class SubscriptionState:
         partition = self._of(tp)
         if not partition.paused:
             partition.paused = True
+            self.changes += 1
             if self._trace:
                 self._trace(
                     PartitionPaused(client=self._client_id, topic=tp.topic, partition=tp.partition)
@@ -490,6 +505,7 @@ class SubscriptionState:
         partition = self._of(tp)
         if partition.paused:
             partition.paused = False
+            self.changes += 1
             if self._trace:
                 self._trace(
                     PartitionResumed(client=self._client_id, topic=tp.topic, partition=tp.partition)
@@ -542,7 +558,9 @@ class SubscriptionState:
         return max(partition.high_watermark - partition.position, 0)
 
     def in_state(self, state: FetchState) -> list[TopicPartition]:
-        """Return the partitions in this state. O(partitions)."""
+        """Return the partitions in this state. O(partitions), or O(1) if there is none."""
+        if not self._counts[state]:
+            return []
         return [tp for tp, each in self._partitions.items() if each.state is state]
 
     def reset_target(self, tp: TopicPartition) -> int:

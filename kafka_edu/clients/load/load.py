@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
+from kafka_edu.clients.admin.topic_calls import MOST_REPLICAS, usual_replicas
 from kafka_edu.clients.load.load_outcomes import Acked, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import LoadTally, StoredRecord
 from kafka_edu.trace.event import Event
@@ -24,10 +25,20 @@ from kafka_edu.trace.events.client import (
 )
 from kafka_edu.trace.tracer import Tracer
 
+TICK_S: Final = 0.05
+"""How often `Load.tick` is called, in seconds."""
+PARTITIONS: Final = 6
+"""The number of partitions of a topic that a load creates."""
 #: The load stalls if no ack has arrived for this many ms, and a record has waited at least as long.
 STALL_MS: Final = 1_000
 #: At the end, the load waits at most this many seconds for answers, and then as many for reads.
 LAST_ANSWERS_S: Final = 15.0
+
+
+def replicas_of_new_topic(brokers: int) -> tuple[int, dict[str, str]]:
+    """Return the number of replicas of a topic that a load creates, and its settings."""
+    replicas = usual_replicas(brokers)
+    return replicas, {"min.insync.replicas": "2"} if replicas == MOST_REPLICAS else {}
 
 
 class LoadSpec(NamedTuple):
@@ -125,7 +136,7 @@ class Load:
         self._trace(LoadStarted(load=self.state()))
 
     def state(self) -> LoadState:
-        """Return the present counts."""
+        """Return the current counts."""
         times = [sent for producer in self._producers if (sent := producer.oldest()) is not None]
         oldest_ms = self._clock.hi_res_clock_ms() - min(times) if times else 0
         spec, tally = self.spec, self._tally

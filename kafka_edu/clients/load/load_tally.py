@@ -107,7 +107,7 @@ class LoadTally:
     def _read_again(self, record: StoredRecord) -> None:
         """Count a record below the position.
 
-        Either it was read before, or it counted as lost until now.
+        The record was either read before, or counted as lost until now.
         """
         place = record.partition, record.offset
         if self._lost.get(place) == record.number:

@@ -5,6 +5,7 @@ also calls `Load.tick` and serves the load's events.
 """
 
 import asyncio
+import random
 from collections import deque
 from functools import partial
 from typing import Final
@@ -30,6 +31,7 @@ from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.clients.producer.producer_batch import RecordMetadata
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.time import Time
+from kafka_edu.common.transport import Transport
 from kafka_edu.trace.tracer import Tracer
 
 _STEP_S: Final = 0.005
@@ -45,9 +47,20 @@ machine this larger size raised the highest possible rate by a factor of 1.5 to 
 _FAST: Final = 10_000
 
 
-def own_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time, trace: Tracer) -> LoadClients:
-    """Return our own producers and consumers. They start on the running event loop."""
-    first = first_number()
+def own_clients(
+    spec: LoadSpec,
+    bootstrap_servers: str,
+    clock: Time,
+    trace: Tracer,
+    transport: Transport | None = None,
+    chance: random.Random | None = None,
+    first: int | None = None,
+) -> LoadClients:
+    """Return our own producers and consumers. They start on the running event loop.
+
+    A simulation hands in its network, its random numbers, and the number of the first record.
+    """
+    first = first_number() if first is None else first
     outcomes: deque[Outcome] = deque()
     producers = [
         OwnProducer(
@@ -65,6 +78,8 @@ def own_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time, trace: Trac
                 },
                 time=clock,
                 trace=trace,
+                transport=transport,
+                chance=chance,
             ),
             spec,
             first + i,
@@ -87,6 +102,8 @@ def own_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time, trace: Trac
                 },
                 time=clock,
                 trace=trace,
+                transport=transport,
+                chance=chance,
             ),
             spec.topic,
             outcomes,

@@ -545,7 +545,7 @@ class Producer:
             try:
                 callback(None, error)
             except Exception as bug:
-                log.error("A record's callback failed. The producer goes on.", exc_info=bug)
+                log.error("A record's callback failed. The producer continues.", exc_info=bug)
         return FutureRecordMetadata(None, 0, -1, -1, -1, error)
 
     def _intercepted(self, record: ProducerRecord) -> ProducerRecord:
@@ -557,7 +557,7 @@ class Producer:
                 record = interceptor.on_send(record)
             except Exception as bug:
                 log.warning(
-                    "on_send of interceptor %s failed. The record goes on unchanged.",
+                    "on_send of interceptor %s failed. The record is used unchanged.",
                     type(interceptor).__name__,
                     exc_info=bug,
                 )
@@ -572,7 +572,7 @@ class Producer:
                     interceptor.on_acknowledgement(metadata, error)
                 except Exception as bug:
                     log.warning(
-                        "on_acknowledgement of interceptor %s failed. The producer goes on.",
+                        "on_acknowledgement of interceptor %s failed. The producer continues.",
                         type(interceptor).__name__,
                         exc_info=bug,
                     )

@@ -53,8 +53,8 @@ PRODUCER_CONFIG: Final = ConfigDef(
             ConfigType.STRING,
             "1",
             OneOf(("all", "-1", "0", "1")),
-            "Who must have the records before they count as sent: 0 nobody, 1 the leader, all"
-            " the whole ISR.",
+            "Which replicas must have the records before they count as sent. 0: none, 1: the"
+            " leader, all: the whole ISR.",
         ),
         ConfigKey(
             "batch.size",

@@ -12,7 +12,7 @@
 - UNINITIALIZED: the producer has no id.
 - INITIALIZING: InitProducerId is sent until the coordinator or a broker answers it.
 - READY: the producer has an id and an epoch. Without transactions, it sends in this state.
-- IN_TRANSACTION: between begin and the end of a transaction. Records are sent.
+- IN_TRANSACTION: between the beginning and the end of a transaction. Records are sent.
 - COMMITTING_TRANSACTION, ABORTING_TRANSACTION: the remaining records are sent (commit) or dropped
   (abort). Then EndTxn is sent until it is answered.
 - ABORTABLE_ERROR: the transaction cannot be committed any more. It can be aborted.
@@ -100,7 +100,7 @@ class ProducerIdAndEpoch(NamedTuple):
 
 
 class ProducerState:
-    """The state of one producer, with its id, its epoch, and its present error."""
+    """The state of one producer, with its id, its epoch, and its current error."""
 
     def __init__(self, client_id: str, trace: Tracer | None = None) -> None:
         self._client_id = client_id

@@ -213,10 +213,10 @@ class Sender:
         return ("ready" if self._in_order(batch) else "order"), 0
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` must be called next. NEVER if nothing waits.
+        """Return the number of ms until `run` must be called next. NEVER if nothing waits.
 
-        The accumulator is not asked again, because the last `run` has stored its answer. Code that
-        adds a batch after that wakes the sender.
+        This does not call the accumulator again, because the last `run` has stored its answer. Code
+        that adds a batch after that wakes the sender.
         """
         due = self._connections.next_poll_ms(now)
         if self._transactions is not None:
@@ -494,4 +494,4 @@ def _of_broker(error: KafkaException | None) -> ClientException:
 
 
 def _log_bug(error: Exception) -> None:
-    log.error("A record's callback failed. The producer goes on.", exc_info=error)
+    log.error("A record's callback failed. The producer continues.", exc_info=error)

@@ -11,11 +11,13 @@ epoch, and all sequence numbers begin at 0. The class `Transactions` handles the
 the requests to the coordinator.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
 from kafka_edu.clients.client_errors import BrokerException, ProducerFencedException
 from kafka_edu.clients.producer.producer_batch import ProducerBatch
+from kafka_edu.clients.producer.producer_config import MAX_IN_FLIGHT_IDEMPOTENT
 from kafka_edu.clients.producer.producer_state import ProducerIdAndEpoch, ProducerState, State
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
@@ -51,6 +53,10 @@ class _Partition:
         self.last_acked_offset = -1
         self.in_flight: list[ProducerBatch] = []
         """Batches with a sequence number and without an outcome, by sequence number."""
+        self.newest: deque[int] = deque(maxlen=MAX_IN_FLIGHT_IDEMPOTENT - 1)
+        """The numbers of the batches that got a sequence number last. A broker that has stored them
+        still remembers them when it has stored one more.
+        """
         self.acked_leader = (-1, -1)
         """The leader that acknowledged the last batch, and its epoch."""
 
@@ -200,8 +206,10 @@ class TransactionManager:
         Here our producer is stricter than Kafka's. A new leader gets only one batch at first. The
         next batch waits until the leader has acknowledged one. The reason: a broker that does not
         know the producer accepts any sequence number. If it refused batch 1 and then accepted batch
-        2, their order would be lost. Also, a broker remembers only five batches of a producer, so
-        at most five batches may be in flight to the old and the new leader together.
+        2, their order would be lost. Also, a broker remembers only five batches of a producer. So
+        the oldest batch without an answer must be one of the last five. Its answer may be lost with
+        the old leader, while the new leader has stored the batch and acknowledges later ones. If
+        the new leader forgets it, the batch can only fail after delivery.timeout.ms, as in Kafka.
         """
         if self.is_transactional:
             if self.producer.is_fatal or batch.tp not in self._in_transaction:
@@ -214,9 +222,13 @@ class TransactionManager:
             return not in_flight or in_flight[0] is batch
         if batch.tp in self._unresolved:
             return False
-        if in_flight and partition.identity != self.producer.identity:
-            return False
-        return not in_flight or partition.acked_leader == leader
+        if not in_flight:
+            return True
+        return (
+            partition.identity == self.producer.identity
+            and partition.acked_leader == leader
+            and in_flight[0].number in partition.newest
+        )
 
     def assign(self, batch: ProducerBatch) -> None:
         """Give a batch the next sequence number, unless it has one. `may_drain` must have allowed
@@ -231,6 +243,7 @@ class TransactionManager:
         batch.set_producer_state(*self.producer.identity, partition.next_sequence)
         partition.next_sequence = increment_sequence(partition.next_sequence, batch.count)
         partition.in_flight.append(batch)
+        partition.newest.append(batch.number)
 
     def _start_at_zero(self, tp: TopicPartition, partition: _Partition) -> None:
         """Number the batches in flight and all later batches from 0, in the current epoch."""

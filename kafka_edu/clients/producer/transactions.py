@@ -294,7 +294,7 @@ class Transactions:
         self._end_failed_calls()
 
     def next_run_ms(self, now: float) -> float:
-        """Return in how many ms `run` must be called next. NEVER if nothing waits for a time."""
+        """Return the ms until `run` must be called next; NEVER if nothing is planned."""
         due = min(link.next_run_ms(now) for link in (self._link, *self._groups.values()))
         return min(due, self._again_ms - now) if self._again_ms > now else due
 

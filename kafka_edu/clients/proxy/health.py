@@ -36,7 +36,7 @@ class Health:
         self._up_after = up_after
         self._state = TargetState.UNKNOWN
         self._against = 0
-        """Number of results in a row that contradict the present state."""
+        """Number of results in a row that contradict the current state."""
 
     def saw(self, answered: bool) -> TargetState:
         """Record whether the target has answered this time. Return its new state. O(1)."""

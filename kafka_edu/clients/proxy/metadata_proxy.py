@@ -1,8 +1,8 @@
 """The rules of the proxy: which copy answers a client, and in which version (spec B1; book §6.5.2).
 
     ApiVersions        the APIs that the proxy serves: these three and no more.
-                       Optionally all that the target serves, for clients that take
-                       the first server's word for the whole cluster
+                       Optionally all that the target serves, for clients that use the versions of
+                       the first server for the whole cluster
     Metadata           from the copy of the cluster to which the routes lead this client
     FindCoordinator    from the same copy, if the proxy serves it. Otherwise the client
                        asks a broker, which it knows by then

@@ -43,7 +43,7 @@ def read_recording(data: bytes) -> MetadataCopy:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise RecordingError(f"it is no JSON: {error}") from error
+        raise RecordingError(f"it is not JSON: {error}") from error
     match document:
         case {
             "format": str(form),

@@ -94,7 +94,7 @@ def parse_routes(lines: Sequence[tuple[str, str]], clusters: Collection[str]) ->
         for earlier_where, earlier in rules:
             if earlier.covers(route):
                 raise RouteError(
-                    f"{where}: {route} never comes to its turn: {earlier} goes before it"
+                    f"{where}: {route} is never used, because {earlier} comes first"
                     f" ({earlier_where})"
                 )
         rules.append((where, route))

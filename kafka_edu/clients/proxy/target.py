@@ -3,7 +3,7 @@
     Unknown → Up ⇄ Down                 Recorded
     Unknown → Down
 
-A target is left out if it does not answer or has not been asked yet. Otherwise a client would be
+A target is left out if it does not answer or has not had a request yet. Otherwise a client would be
 sent to brokers that do not exist. The proxy sends requests to each target again and again. Health
 decides what an answer or a failure means. A copy that is played back from a file is never
 refreshed, and always serves.

@@ -1,8 +1,8 @@
 """Ask a target's brokers for the cluster's metadata (spec B1, B3). This module does the I/O for
 Target.
 
-The connection stays open. The broker that answered is asked again next time. The other brokers are
-asked only if it does not answer. Previous hop: ProxyServer's refresh. Next hop: the target's
+The connection stays open. The broker that answered gets the next request too. The other brokers get
+a request only if it does not answer. Previous hop: ProxyServer's refresh. Next hop: the target's
 brokers. Their answer goes to Target.
 
 It sends single requests and does not use our clients, because it copies a whole answer in one

@@ -139,7 +139,7 @@ class GroupMetadata:
     def is_static_member_fenced(
         self, member_id: str, group_instance_id: str | None, operation: str
     ) -> bool:
-        """Return whether the instance id now belongs to another member than `member_id`.
+        """Return whether the instance id now belongs to a member other than `member_id`.
 
         An instance id that belongs to no member does not fence any member.
         """

@@ -154,7 +154,7 @@ class GroupMetadataManager:
         return self.partition_for(group_id) in self._loading
 
     def is_group_local(self, group_id: str) -> bool:
-        """Return whether this broker coordinates the group; True also while it is being loaded."""
+        """Return whether this broker coordinates the group; True even while it is being loaded."""
         partition = self.partition_for(group_id)
         return partition in self._owned or partition in self._loading
 

@@ -64,7 +64,7 @@ def transaction_batch(
 
 
 def read_transaction_key(key: bytes) -> str | None:
-    """Return the transactional id; None for a key of another version, which is ignored.
+    """Return the transactional id; None for a key of a different version, which is ignored.
 
     Raises ProtocolError if the key is broken.
     """
@@ -74,7 +74,7 @@ def read_transaction_key(key: bytes) -> str | None:
 
 
 def read_transaction_value(value: bytes) -> TxnTransitMetadata | None:
-    """Return the state that a value contains; None for a value of another version.
+    """Return the state that a value contains; None for a value of a different version.
 
     Raises ProtocolError if the value is broken.
     """

@@ -1,7 +1,7 @@
 """The coordinator's decision about a producer's request, for each state of its transaction.
 
 (Kafka: TransactionCoordinator.scala, where the decisions are spread over its handlers.) An entry is
-the next state, or the error in the response. If the entry of a commit or an abort is the present
+the next state, or the error in the response. If the entry of a commit or an abort is the current
 state, the transaction has already ended like this. The producer then gets a success, because the
 response to its first request may have been lost.
 

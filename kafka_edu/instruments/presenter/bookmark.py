@@ -7,11 +7,37 @@ questions for each script.
 import contextlib
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 from kafka_edu.common.user_files import state_folder, write_private_json
 from kafka_edu.instruments.presenter.presentation import Missed, Phase, SavedPlace
+
+
+class KeepsPlace(Protocol):
+    """Where the learner's place in a script is kept."""
+
+    def save(self, place: SavedPlace, /) -> None: ...
+
+    def forget(self) -> None: ...
+
+
+def place_of(fields: Mapping[str, Any]) -> SavedPlace:
+    """Return a place that was written as JSON. Raises what wrong fields raise: ValueError,
+    KeyError, TypeError or AttributeError.
+    """
+    return SavedPlace(
+        int(fields["step"]),
+        Phase(fields["phase"]).value,
+        {str(name): str(value) for name, value in fields["names"].items()},
+        {int(step): int(choice) for step, choice in fields["choices"].items()},
+        tuple(map(bool, fields["seen"])),
+        {int(step): int(moment) for step, moment in fields["moments"].items()},
+        int(fields["since_us"]),
+        {int(step): int(sure) for step, sure in fields.get("sure", {}).items()},
+        bool(fields.get("acts_wait", False)),
+    )
 
 
 class Bookmark:
@@ -36,17 +62,7 @@ class Bookmark:
             fields = json.loads(self.path.read_text(encoding="utf-8"))
             if fields["digest"] != self._digest:
                 return None
-            return SavedPlace(
-                int(fields["step"]),
-                Phase(fields["phase"]).value,
-                {str(name): str(value) for name, value in fields["names"].items()},
-                {int(step): int(choice) for step, choice in fields["choices"].items()},
-                tuple(map(bool, fields["seen"])),
-                {int(step): int(moment) for step, moment in fields["moments"].items()},
-                int(fields["since_us"]),
-                {int(step): int(sure) for step, sure in fields.get("sure", {}).items()},
-                bool(fields.get("acts_wait", False)),
-            )
+            return place_of(fields)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 

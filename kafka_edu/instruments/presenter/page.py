@@ -94,7 +94,7 @@ def _calibration(at: Presentation) -> Iterator[Line]:
 
 
 def in_vain(at: Presentation) -> str:
-    """Return a sentence that says what the present step still waits for."""
+    """Return a sentence that says what the current step still waits for."""
     step = at.present
     left = [
         readable(expectation.look, at.names)
@@ -102,7 +102,7 @@ def in_vain(at: Presentation) -> str:
         if not seen
     ]
     why = f" ({at.failure})" if at.failure else ""
-    return f"step {at.step + 1} ('{step.title}') waited in vain for: " + (
+    return f"step {at.step + 1} ('{step.title}') waited without success for: " + (
         "; ".join(left or ["its act"]) + why
     )
 
@@ -111,8 +111,8 @@ def _note(at: Presentation) -> str:
     if not at.live:
         return "an earlier step, at the moment of the recording when it ended"
     if at.shown not in at.moments:
-        return "an earlier step; its moment is not recorded, and the cluster runs on"
-    return "an earlier step: the screen shows its recorded moment, while the cluster runs on"
+        return "an earlier step; its moment is not recorded, and the cluster still runs"
+    return "an earlier step: the screen shows its recorded moment, while the cluster still runs"
 
 
 def _question(at: Presentation, ask: Question, reached: int) -> Iterator[Line]:
@@ -214,14 +214,15 @@ def _times(said: int, right: int) -> str:
 
 def _hint(at: Presentation) -> str:
     back = " · [backspace] back" if at.shown else ""
+    back += " · [R] this step again" if at.may_begin_again() else ""
     if at.looking_back:
         return f"[space] forward to step {at.shown + 2}{back}"
     if at.can_choose:
         ask = at.present.ask
         if at.asks_sure:
-            return f"[1]…[{len(SURE)}] says how sure you are · [space] does not say it{back}"
+            return f"[1]…[{len(SURE)}] say how sure you are · [space] skips this{back}"
         if at.typed:
-            return "[0]…[9] types · [backspace] takes a digit back · [enter] says it"
+            return "[0]…[9] types · [backspace] removes a digit · [enter] answers"
         digits = f"[1]…[{len(ask.choices)}] chooses · " if ask and ask.choices else ""
         digits = "[0]…[9] types a number · " if ask and ask.number else digits
         return (
@@ -235,13 +236,13 @@ def _hint(at: Presentation) -> str:
     if at.your_turn:
         return f"your turn: {acts_in_words(at, '')} · [space] does it for you{back}"
     if at.waits and at.failure:
-        again = "tries again" if at.acts_left else "goes on without it"
+        again = "tries again" if at.acts_left else "continues without it"
         return f"[space] {again}{back}"
     if at.waits:
         if at.impatient:
-            return f"not seen yet: [space] again goes on without it{back}"
-        return f"waits until it has happened, however long that takes{back}"
-    return f"[space] goes on{back}"
+            return f"not seen yet: [space] again continues without it{back}"
+        return f"waits until it has happened, without a time limit{back}"
+    return f"[space] continues{back}"
 
 
 def acts_in_words(at: Presentation, before: str = "does it: ") -> str:

@@ -86,7 +86,7 @@ class ShowMoment(NamedTuple):
 
 
 class ShowNow(NamedTuple):
-    """Show the live cluster's present state, or the latest played moment of the recording."""
+    """Show the live cluster's current state, or the latest played moment of the recording."""
 
 
 class Finish(NamedTuple):
@@ -116,13 +116,13 @@ class SavedPlace(NamedTuple):
     names: Mapping[str, str]
     choices: Mapping[int, int]
     seen: tuple[bool, ...] = ()
-    """Whether each expectation of the present step was met, in the script's order."""
+    """Whether each expectation of the current step was met, in the script's order."""
     moments: Mapping[int, int] = {}
     since_us: int = 0
-    """When the watching part of the present step began, in µs."""
+    """When the watching part of the current step began, in µs."""
     sure: Mapping[int, int] = {}
     acts_wait: bool = False
-    """Whether the acts of the present step still wait for its job."""
+    """Whether the acts of the current step still wait for its job."""
 
 
 class Missed(NamedTuple):
@@ -164,14 +164,18 @@ class Presentation:
         self.script = script
         self.missed_before = tuple(missed_before)
         self.live = live
+        self.rewinds = False
+        """Whether the cluster is simulated and can go back to the start of a step."""
         self.step = 0
-        """The index of the present step.
+        """The index of the current step.
 
         `shown` is the index of the step that the learner looks at.
         """
         self.phase = Phase.NARRATION
         self.shown = 0
         self.names: dict[str, str] = {}
+        self.named_us: dict[str, int] = {}
+        """Name → the time of the event that bound it (µs)."""
         self.choices: dict[int, int] = {}
         """Each answered step, and the number of the chosen answer or the number that was typed."""
         self.sure: dict[int, int] = {}
@@ -199,13 +203,15 @@ class Presentation:
         self._helped = False
         """Whether the learner pressed space, so that the presenter does the learner's acts."""
         self._job_began = False
-        """Whether the job of the present step has begun."""
+        """Whether the job of the current step has begun."""
         self._acts_wait = False
-        """Whether the acts of the present step wait for its job."""
+        """Whether the acts of the current step wait for its job."""
         self._past: deque[Envelope] = deque(maxlen=MAX_PAST)
         """The latest facts of a live cluster, which go on arriving while the learner reads."""
         if place is not None:
             self._resume(place)
+        self._begins: dict[int, SavedPlace] = {self.step: self.place()}
+        """The state at the start of each step, for `again`."""
 
     def _resume(self, place: SavedPlace) -> None:
         if place.step >= len(self.script.steps):
@@ -309,7 +315,8 @@ class Presentation:
         """Show the first page, or the page at which the learner stopped last time."""
         step = self.present
         effects = self._stage_of(step)
-        if self.live and (load := self._load()) is not None:
+        load = self.load()
+        if self.live and load is not None and not self.rewinds:
             effects.append(StartLoad(load))
         if self.live and any(each.job for each in self.script.steps):
             effects.append(OpenJobs())
@@ -318,10 +325,11 @@ class Presentation:
             effects.append(Watch())
         return effects
 
-    def _load(self) -> tuple[str, ...] | None:
+    def load(self) -> tuple[str, ...] | None:
         """Return the options of the load that must run at this step.
 
-        The load ended when the learner left, so it has to start again.
+        The load ended when the learner left, so it has to start again. In a simulated cluster it
+        still runs.
         """
         begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
         load = None
@@ -429,7 +437,9 @@ class Presentation:
             return False  # the event is older than this step
         for at, expectation in enumerate(self.present.expectations):
             if not self.seen[at] and meets(expectation, envelope, self.names):
-                self.names |= bound_by(expectation, envelope)
+                bound = bound_by(expectation, envelope)
+                self.names |= bound
+                self.named_us |= dict.fromkeys(bound, envelope.mono_us)
                 self.seen[at] = True
                 if self._all_seen:
                     self.failure = ""
@@ -565,6 +575,47 @@ class Presentation:
         self.shown = self.step
         self.phase = Phase.NARRATION
         self.seen, self.failure, self.impatient = [], "", False
+        self._begins[self.step] = self.place()
+        return self._stage_of(self.present)
+
+    def may_begin_again(self) -> bool:
+        """Return whether the shown step has begun to act, and can begin again on a simulated
+        cluster.
+        """
+        acted = self.looking_back or self.phase in (Phase.WATCHING, Phase.ANSWER)
+        return self.rewinds and acted and self.shown in self._begins
+
+    def begin_of(self, at_us: int) -> SavedPlace | None:
+        """Return the place at the start of the step that was shown at this time (µs). None: that
+        step began before the presentation was resumed.
+        """
+        steps = [each for each in self._begins if self.began_us(each) <= at_us]
+        return self._begins[max(steps)] if steps else None
+
+    def began_us(self, step: int) -> int:
+        """Return the time at which a step began (µs): the end of the step before. 0: the start."""
+        return self.moments.get(step - 1, 0)
+
+    def step_begun(self) -> tuple[SavedPlace, int]:
+        """Return the state at the start of the current step, and its time (µs)."""
+        return self._begins[self.step], self.began_us(self.step)
+
+    def went_back(self, now_us: int) -> list[Effect] | None:
+        """Begin the step of this time again, because the simulated cluster has gone back to it.
+
+        Return the effects, or None if the current step continues: it began to act before this time.
+        """
+        earlier = (each for each in self._begins if self.began_us(each) <= now_us)
+        step = max(earlier, default=min(self._begins))  # after a bookmark the first ones are gone
+        acts = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
+        if step == self.step and not (acts and self.since_us >= now_us):
+            return None
+        place = self._begins[step]
+        self._begins = {each: one for each, one in self._begins.items() if each <= step}
+        self._past.clear()
+        self._acts_left, self._acts_wait, self._helped = [], False, False
+        self.typed, self.asks_sure, self.failure, self.impatient = "", False, "", False
+        self._resume(place)
         return self._stage_of(self.present)
 
     def _stage_of(self, step: Step) -> list[Effect]:

@@ -311,7 +311,7 @@ class _Reader:
             for what in in_braces(command):
                 if what not in (SERVERS, ZOOKEEPER, *self._names) and not _FINDS.fullmatch(what):
                     table.fail(
-                        f"'{{{what}}}' is nobody: write a role as 'leader of TOPIC-0' or"
+                        f"'{{{what}}}' is not a role: write one as 'leader of TOPIC-0' or"
                         f" 'controller', {SERVERS}, {ZOOKEEPER}, or a bound name",
                         "commands",
                     )
@@ -425,7 +425,7 @@ class _Reader:
         event = table.words("event", needed=True)
         self._check_event(table, event)
         if EVENT_TYPES[event].kind is not Kind.FACT:
-            table.fail(f"{event} is not a fact, so it is never told", "event")
+            table.fail(f"{event} is not a fact, so no wait can see it", "event")
         return FactFilter(event, self._text(table, "from"), tuple(self._conditions(table, event)))
 
     def _check_event(self, table: _Table, event: str) -> None:

@@ -19,6 +19,11 @@ RUNS: Final = ("a", "b")
 _NAME_IN_BRACES: Final = re.compile(r"\{([a-z][a-z0-9_]*)(:,)?\}")
 
 
+def names_in_braces(text: str) -> list[str]:
+    """Return the names whose values a text shows, such as `led` in `{led}` and in `{led:,}`."""
+    return [found[1] for found in _NAME_IN_BRACES.finditer(text)]
+
+
 class RowWish(NamedTuple):
     """A row of the comparison: its label, a bound name or a difference of two names, and a unit."""
 

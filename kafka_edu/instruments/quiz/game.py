@@ -83,11 +83,11 @@ class Game:
         if not wanted:
             raise QuizError("a team needs a name: write one")
         if len(wanted) > LONGEST_NAME:
-            raise QuizError(f"a name has at most {LONGEST_NAME} letters: take a shorter one")
+            raise QuizError(f"a name has at most {LONGEST_NAME} letters: choose a shorter one")
         if not wanted.isprintable():
-            raise QuizError("a name has letters that can be shown: take another one")
+            raise QuizError("a name has letters that can be shown: choose another one")
         if any(one.name.casefold() == wanted.casefold() for one in self._players.values()):
-            raise QuizError(f"somebody is called {wanted} already: take another name")
+            raise QuizError(f"a team has the name {wanted} already: choose another name")
         if len(self._players) >= MOST_TEAMS:
             raise QuizError(f"there are {MOST_TEAMS} teams already: join one of them")
         token = secrets.token_urlsafe(12)
@@ -111,7 +111,7 @@ class Game:
         if self.ask.choices and not 1 <= value <= len(self.ask.choices):
             raise QuizError(f"the answers are 1 to {len(self.ask.choices)}")
         if not 0 <= value <= LARGEST:
-            raise QuizError(f"a number from 0 to {LARGEST:,} is asked for")
+            raise QuizError(f"the answer is a number from 0 to {LARGEST:,}")
         player.answers[self.ask.number] = value
 
     def open(self, ask: Ask) -> None:
@@ -119,7 +119,7 @@ class Game:
         self.phase, self.ask, self.right = Phase.OPEN, ask, ""
 
     def close(self) -> None:
-        """Accept no more answers to the question, because the cluster now shows the right one."""
+        """Accept no more answers, because the cluster now shows the right answer."""
         if self.phase is Phase.OPEN:
             self.phase = Phase.CLOSED
 
@@ -145,13 +145,13 @@ class Game:
 
     @property
     def answered(self) -> int:
-        """Return the number of teams that have answered the present question."""
+        """Return the number of teams that have answered the current question."""
         if self.ask is None:
             return 0
         return sum(self.ask.number in one.answers for one in self._players.values())
 
     def counts(self) -> list[int]:
-        """Return, for each choice of the present question, the number of teams that chose it."""
+        """Return, for each choice of the current question, the number of teams that chose it."""
         if self.ask is None:
             return []
         said = [one.answers.get(self.ask.number) for one in self._players.values()]

@@ -124,7 +124,7 @@ class QuizServer:
         fields = await _fields(request)
         value = fields.get("value")
         if not isinstance(value, int) or isinstance(value, bool):
-            raise QuizError("a whole number is asked for")
+            raise QuizError("the answer is a whole number")
         self.game.answer(str(fields.get("token", "")), value)
         return web.json_response({})
 
@@ -134,9 +134,9 @@ async def _fields(request: web.Request) -> dict[str, object]:
     try:
         found = json.loads(await request.text())
     except (ValueError, UnicodeDecodeError) as error:
-        raise QuizError("the request is no JSON") from error
+        raise QuizError("the request is not JSON") from error
     if not isinstance(found, dict):
-        raise QuizError("the request is no JSON object")
+        raise QuizError("the request is not a JSON object")
     return found
 
 

@@ -1,6 +1,6 @@
 """Describe events in sentences, for the ticker, for chains of causes and for printed lines.
 
-A sentence begins with a verb. The process that emitted the event stands in front of it as the
+A sentence begins with a verb. The process that emitted the event is in front of it as the
 subject: `b1  leads web-0 from offset 12 on, epoch 3`.
 
 Importing this package registers the sentences of all areas.

@@ -69,9 +69,11 @@ def load_stopped(e: client.LoadStopped) -> Sentence:
 @sentence.register
 def client_booted(e: client.ClientBooted) -> Sentence:
     if e.error:
-        return Sentence(e.client, after=f"cannot boot on {e.servers}", reason=e.error, loud=False)
+        return Sentence(
+            e.client, after=f"gets no metadata from {e.servers}", reason=e.error, loud=False
+        )
     known = plural(e.partitions, "partition")
-    return Sentence(e.client, after=f"boots on {e.servers}: it knows {known}", loud=False)
+    return Sentence(e.client, after=f"gets the metadata from {e.servers}: {known}", loud=False)
 
 
 @sentence.register

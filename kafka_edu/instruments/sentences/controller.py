@@ -47,7 +47,7 @@ def zk_watch_fired(e: controller.ZkWatchFired) -> Sentence:
         f"watch fired: {e.type}",
         after=e.path,
         because=f"{e.path} changed",
-        exact=f"hears of its watch on {e.path}",
+        exact=f"is notified by its watch on {e.path}",
         loud=False,
     )
 
@@ -63,7 +63,7 @@ def controller_elected(e: controller.ControllerElected) -> Sentence:
 
 @sentence.register
 def controller_resigned(e: controller.ControllerResigned) -> Sentence:
-    return Sentence("is the controller no more", after=f"(epoch {e.epoch})", reason=e.reason)
+    return Sentence("is no longer the controller", after=f"(epoch {e.epoch})", reason=e.reason)
 
 
 @sentence.register
@@ -80,16 +80,16 @@ def controller_event_queued(e: controller.ControllerEventQueued) -> Sentence:
 
 @sentence.register
 def controller_event_started(e: controller.ControllerEventStarted) -> Sentence:
-    return Sentence(f"controller deals with {e.name}", after=e.detail, loud=False)
+    return Sentence(f"controller handles {e.name}", after=e.detail, loud=False)
 
 
 @sentence.register
 def controller_event_processed(e: controller.ControllerEventProcessed) -> Sentence:
     failed = f": {e.error}" if e.error else ""
     return quiet(
-        f"controller is done with {e.name}",
+        f"controller has handled {e.name}",
         after=f"it took {duration(e.took_us / 1000)}",
-        exact=f"controller is done with {e.name} after {micros(e.took_us)}{failed}",
+        exact=f"controller has handled {e.name} after {micros(e.took_us)}{failed}",
     )
 
 
@@ -180,7 +180,7 @@ def replica_removed_from_isr(e: controller.ReplicaRemovedFromIsr) -> Sentence:
     # The last member of an ISR stays in it, so that a clean election can find it again.
     change = f"{ids(e.isr_before)} → {ids(e.isr)}"
     if e.isr == e.isr_before:
-        change = f"stays {ids(e.isr)}, and nobody leads"
+        change = f"stays {ids(e.isr)}, and no replica leads"
     return Sentence(
         "ISR of",
         f"{e.topic}-{e.partition}",
@@ -208,7 +208,7 @@ def broker_listeners_changed(e: controller.BrokerListenersChanged) -> Sentence:
 
 @sentence.register
 def broker_failed(e: controller.BrokerFailed) -> Sentence:
-    how = "said farewell" if e.shutting_down else "is gone: its session ended"
+    how = "has announced its shutdown" if e.shutting_down else "has lost its session"
     return Sentence(
         f"broker {e.broker_id} {how}",
         because=f"broker {e.broker_id} {'left' if e.shutting_down else 'is gone'}",
@@ -219,9 +219,9 @@ def broker_failed(e: controller.BrokerFailed) -> Sentence:
 def controlled_shutdown_processed(e: controller.ControlledShutdownProcessed) -> Sentence:
     left = "it may go" if e.remaining == 0 else f"{e.remaining} remain"
     return Sentence(
-        f"broker {e.broker_id} asks to go:",
+        f"broker {e.broker_id} asks for permission to stop:",
         after=f"led {e.led}, followed {e.followed}; {left}",
-        because="it shuts down in order",
+        because="it shuts down gracefully",
     )
 
 

@@ -11,6 +11,17 @@ def learner_installed(e: learner.LearnerInstalled) -> Sentence:
 
 
 @sentence.register
+def learner_answered(e: learner.LearnerAnswered) -> Sentence:
+    line = f" (line {e.line}: {e.source})" * bool(e.line)
+    return Sentence(f"{e.exercise} is asked:", after=f"{e.call} → {e.answer}{line}")
+
+
+@sentence.register
+def learner_printed(e: learner.LearnerPrinted) -> Sentence:
+    return Sentence(f"{e.exercise} prints:", after=e.text)
+
+
+@sentence.register
 def learner_failed(e: learner.LearnerFailed) -> Sentence:
     return Sentence("✕ learner's code failed", after=f"{e.exercise}: {e.message}")
 
@@ -18,13 +29,13 @@ def learner_failed(e: learner.LearnerFailed) -> Sentence:
 @sentence.register
 def learner_retired(e: learner.LearnerRetired) -> Sentence:
     times = f"{e.failures} failures"
-    return Sentence("✕ our code stays from now on:", after=f"{e.exercise} had {times}")
+    return Sentence("✕ only our code is used from now on:", after=f"{e.exercise} had {times}")
 
 
 @sentence.register
 def learner_served(e: learner.LearnerServed) -> Sentence:
-    served = f"{e.exercise} was asked {e.total.calls:,} times"
-    return Sentence("learner's code has served:", after=served)
+    served = f"{e.exercise} was called {e.total.calls:,} times"
+    return Sentence("learner's code has been used:", after=served)
 
 
 @sentence.register

@@ -17,4 +17,4 @@ def link_lost(e: LinkLost) -> Sentence:
 
 @sentence.register
 def cluster_known(e: ClusterKnown) -> Sentence:
-    return Sentence("says which cluster it is:", after=e.name, loud=False)
+    return Sentence("reports its cluster:", after=e.name, loud=False)

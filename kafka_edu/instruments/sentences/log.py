@@ -23,9 +23,9 @@ def log_recovered(e: log.LogRecovered) -> Sentence:
         return quiet(
             "has checked",
             tp,
-            exact=f"has checked {tp} after an unclean stop: whole up to {e.log_end_offset:,}",
+            exact=f"has checked {tp} after an unclean stop: complete up to {e.log_end_offset:,}",
         )
-    cut = f", cut off {e.truncated_bytes:,} torn bytes" if e.truncated_bytes else ""
+    cut = f", cut off {e.truncated_bytes:,} incomplete bytes" if e.truncated_bytes else ""
     return Sentence("recovered", tp, f"after an unclean stop{cut}", e.reason)
 
 
@@ -159,7 +159,7 @@ def log_start_offset_incremented(e: log.LogStartOffsetIncremented) -> Sentence:
     return quiet(
         "log of",
         f"{e.topic}-{e.partition}",
-        f"begins later, {e.from_offset:,} → {e.to_offset:,}: what is older can no longer be read",
+        f"begins later, {e.from_offset:,} → {e.to_offset:,}: older records can no longer be read",
     )
 
 
@@ -203,7 +203,7 @@ def producers_expired(e: log.ProducersExpired) -> Sentence:
         "forgets in",
         f"{e.topic}-{e.partition}",
         f"{plural(len(e.producer_ids), 'producer')} of ids {joined(e.producer_ids) or 'unknown'}",
-        "they have not written for long",
+        "they have not written for a long time",
         loud=False,
     )
 

@@ -11,7 +11,7 @@ def requirements(why: tuple[purgatory.Requirement, ...]) -> str:
     """Return in words what an operation waits for: `web-0 high watermark ≥ 4, is 2 (broker 2 has
     2)`.
     """
-    return joined([_requirement(one) for one in why], 2) or "nobody can say what for"
+    return joined([_requirement(one) for one in why], 2) or "what it waits for is not known"
 
 
 def _requirement(one: purgatory.Requirement) -> str:
@@ -32,7 +32,7 @@ def operation_completed(e: purgatory.OperationCompleted) -> Sentence:
         "event": f"completed by news of {e.key}",
         "time-out": "ends by its time-out",
         "at once": "completed at once",
-    }.get(e.by, "is ended by force")
+    }.get(e.by, "is ended without a reason of its own")
     return quiet(
         f"{e.label or e.purgatory} is done",
         after=f"by {e.by} after {duration(e.waited_ms)}",

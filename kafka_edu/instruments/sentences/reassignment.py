@@ -23,9 +23,9 @@ def reassignment_started(e: reassignment.ReassignmentStarted) -> Sentence:
     target = [replica for replica in e.replicas if replica not in e.removing]
     reason = {
         "api": "an admin client ordered it",
-        "znode": "the order stands in ZooKeeper",
+        "znode": "the order is in ZooKeeper",
         "cancellation": "the move was cancelled",
-        "controller": "the new controller takes it up again",
+        "controller": "the new controller continues it",
     }.get(e.ordered_by, f"{e.ordered_by} ordered it")
     return Sentence(
         "moves",
@@ -68,7 +68,7 @@ def reassignment_caught_up(e: reassignment.ReassignmentCaughtUp) -> Sentence:
 @sentence.register
 def reassignment_replicas_stopped(e: reassignment.ReassignmentReplicasStopped) -> Sentence:
     return Sentence(
-        "takes away the replicas of",
+        "removes the replicas of",
         f"{e.topic}-{e.partition}",
         f"on {brokers(e.replicas)}",
         e.reason,
@@ -89,4 +89,4 @@ def reassignment_completed(e: reassignment.ReassignmentCompleted) -> Sentence:
 @sentence.register
 def reassignment_order_shrunk(e: reassignment.ReassignmentOrderShrunk) -> Sentence:
     left = f"{plural(e.left, 'partition')} left" if e.left else "it was the last"
-    return quiet("takes finished moves out of the order in ZooKeeper:", after=left)
+    return quiet("removes finished moves from the order in ZooKeeper:", after=left)

@@ -35,7 +35,7 @@ def replica_stopped(e: replication.ReplicaStopped) -> Sentence:
 
 @sentence.register
 def replica_move_started(e: replication.ReplicaMoveStarted) -> Sentence:
-    how = "goes on to move" if e.resumed else "begins to move"
+    how = "continues to move" if e.resumed else "begins to move"
     return Sentence(
         how,
         f"{e.topic}-{e.partition}",
@@ -99,7 +99,7 @@ def partition_offline(e: replication.PartitionOffline) -> Sentence:
 
 @sentence.register
 def controller_epoch_seen(e: replication.ControllerEpochSeen) -> Sentence:
-    return quiet(f"hears that broker {e.controller} is the controller, epoch {e.controller_epoch}")
+    return quiet(f"learns that broker {e.controller} is the controller, epoch {e.controller_epoch}")
 
 
 @sentence.register
@@ -149,7 +149,7 @@ def isr_write_failed(e: replication.IsrWriteFailed) -> Sentence:
         "could not write the ISR of",
         f"{e.topic}-{e.partition}",
         f"as {ids(e.wanted)}",
-        f"its znode no longer has version {e.zk_version}: somebody else wrote it",
+        f"its znode no longer has version {e.zk_version}: another broker wrote it",
         loud=False,
     )
 
@@ -176,7 +176,7 @@ def log_truncated_by_epoch(e: replication.LogTruncatedByEpoch) -> Sentence:
         return quiet(
             "has nothing to cut in",
             tp,
-            exact=f"{tp}: nothing to cut, says leader broker {e.leader}",
+            exact=f"{tp}: nothing to cut, as leader broker {e.leader} answers",
         )
     known = (
         f"leader broker {e.leader} knows no epoch that old"
@@ -215,7 +215,7 @@ def follower_fetched(e: replication.FollowerFetched) -> Sentence:
         because=f"broker {e.follower} has stored it",
         exact=(
             f"broker {e.follower} fetches {e.topic}-{e.partition} from"
-            f" {e.fetch_offset:,}: it has all before"
+            f" {e.fetch_offset:,}: it has all records before"
         ),
     )
 
@@ -267,7 +267,7 @@ def fetcher_connected(e: replication.FetcherConnected) -> Sentence:
 @sentence.register
 def fetcher_stopped(e: replication.FetcherStopped) -> Sentence:
     return quiet(
-        f"fetches from broker {e.leader} no more",
+        f"stops fetching from broker {e.leader}",
         exact=f"stops its fetcher from broker {e.leader}",
     )
 

@@ -56,14 +56,14 @@ def server_stopping(e: server.ServerStopping) -> Sentence:
 def controlled_shutdown_attempted(e: server.ControlledShutdownAttempted) -> Sentence:
     if e.error == "NONE" and not e.partitions_remaining:
         return Sentence(
-            "may go,", after=f"says controller {e.controller_id}: its leaders have moved"
+            "may go,", after=f"as controller {e.controller_id} answers: its leaders have moved"
         )
     why = (
         e.error
         if e.error != "NONE"
         else f"{plural(e.partitions_remaining, 'partition')} could not be moved"
     )
-    return Sentence(f"asked to go in vain, attempt {e.attempt}", reason=why)
+    return Sentence(f"got no permission to stop, attempt {e.attempt}", reason=why)
 
 
 @sentence.register
@@ -88,7 +88,7 @@ def link_fault_changed(e: server.LinkFaultChanged) -> Sentence:
 @sentence.register
 def link_reset(e: server.LinkReset) -> Sentence:
     lost = plural(e.connections, "connection")
-    return quiet(f"loses its {lost} to {ports(e.ports)}, by a reset")
+    return quiet(f"loses its {lost} to {ports(e.ports)}, because of a reset")
 
 
 @sentence.register
@@ -141,17 +141,17 @@ def entity_config_written(e: server.EntityConfigWritten) -> Sentence:
 @sentence.register
 def entity_config_taken(e: server.EntityConfigTaken) -> Sentence:
     return quiet(
-        "takes up the settings of",
+        "applies the settings of",
         e.entity,
         because=f"the settings of {e.entity} changed",
-        exact=f"takes up the settings of {e.entity}, by notification {e.notification}",
+        exact=f"applies the settings of {e.entity}, notification {e.notification}",
     )
 
 
 @sentence.register
 def broker_config_changed(e: server.BrokerConfigChanged) -> Sentence:
     return Sentence(
-        "goes by other settings:",
+        "uses other settings:",
         after=changes(e.changes),
         because="its settings changed",
         loud=False,
@@ -161,7 +161,7 @@ def broker_config_changed(e: server.BrokerConfigChanged) -> Sentence:
 @sentence.register
 def topic_config_changed(e: server.TopicConfigChanged) -> Sentence:
     return Sentence(
-        "goes by other settings for",
+        "uses other settings for",
         f"topic {e.topic}:",
         changes(e.changes),
         because=f"the settings of topic {e.topic} changed",
@@ -223,9 +223,9 @@ def request_dequeued(e: server.RequestDequeued) -> Sentence:
 def request_handled(e: server.RequestHandled) -> Sentence:
     then = "" if e.answered else "; it waits, or needs no answer"
     return quiet(
-        "the handler is done with the request",
+        "the handler has handled the request",
         exact=(
-            f"handler {e.handler} is done with {api_name(e.api_key)} #{e.correlation_id}"
+            f"handler {e.handler} has handled {api_name(e.api_key)} #{e.correlation_id}"
             f" after {micros(e.handler_us)}{then}"
         ),
     )
@@ -266,7 +266,7 @@ def request_stuck(e: server.RequestStuck) -> Sentence:
     return Sentence(
         f"✕ does not answer {what}",
         after=f"for {duration(e.waited_ms)}",
-        reason=f"it stands in: {e.hop}",
+        reason=f"it is in: {e.hop}",
     )
 
 

@@ -46,7 +46,7 @@ def window_written(e: spark.WindowWritten) -> Sentence:
 
 @sentence.register
 def commit_mark_removed(e: spark.CommitMarkRemoved) -> Sentence:
-    return Sentence(f"the mark of batch {e.batch} of {e.query} is taken away")
+    return Sentence(f"the commit file of batch {e.batch} of {e.query} is deleted")
 
 
 @sentence.register

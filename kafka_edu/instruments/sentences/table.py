@@ -23,7 +23,7 @@ def sentence(event: Event) -> Sentence:
     if known is None or known.kind is Kind.FACT:
         raise LookupError(f"no sentence for {name}: add it to instruments/sentences")
     of_what = re.sub(r"(?<!^)(?=[A-Z])", " ", re.sub(r"(Snapshot|Sampled)$", "", name)).lower()
-    return Sentence(f"says how things are: {of_what}", loud=False)
+    return Sentence(f"reports its state: {of_what}", loud=False)
 
 
 def fact_text(event: Event) -> str:

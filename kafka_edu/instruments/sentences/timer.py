@@ -58,7 +58,7 @@ def timer_task_expired(e: timer.TimerTaskExpired) -> Sentence:
     return quiet(
         f"timer {e.timer}: {e.task} is due",
         after="and runs",
-        because=f"the time of {e.task} was up",
+        because=f"the deadline of {e.task} was reached",
         exact=f"timer {e.timer}: {e.task} is due{where} and runs{late}",
     )
 

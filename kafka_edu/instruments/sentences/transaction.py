@@ -23,10 +23,10 @@ def last_stable_offset_moved(e: transaction.LastStableOffsetMoved) -> Sentence:
 @sentence.register
 def aborted_transaction_indexed(e: transaction.AbortedTransactionIndexed) -> Sentence:
     return quiet(
-        "notes an aborted transaction in",
+        "records an aborted transaction in",
         f"{e.topic}-{e.partition}",
         exact=(
-            f"notes in {e.topic}-{e.partition} that read_committed readers skip producer"
+            f"records in {e.topic}-{e.partition} that read_committed readers skip producer"
             f" {e.producer_id}'s records from {e.first_offset:,} to its abort marker at"
             f" {e.last_offset:,}"
         ),
@@ -118,7 +118,7 @@ def transactional_id_expired(e: transaction.TransactionalIdExpired) -> Sentence:
     return Sentence(
         "forgets transactional id",
         e.transactional_id,
-        reason="nothing was heard of it for transactional.id.expiration.ms",
+        reason="it was not used for transactional.id.expiration.ms",
         loud=False,
     )
 
@@ -157,7 +157,7 @@ def producer_fenced(e: transaction.ProducerFenced) -> Sentence:
 @sentence.register
 def transaction_resumed(e: transaction.TransactionResumed) -> Sentence:
     return Sentence(
-        "takes up the transaction of",
+        "continues the transaction of",
         e.transactional_id,
         f"which is {e.state}: sends its markers to {joined(e.partitions) or 'no partition'} again",
         "its coordinator is new",

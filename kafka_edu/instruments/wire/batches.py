@@ -165,7 +165,7 @@ def _batch(cursor: Cursor) -> int:
             )
             if count < 0:
                 raise cursor.wrong_value(
-                    read["records_count"], cursor.at - 4, f"{count} is no number of records"
+                    read["records_count"], cursor.at - 4, f"{count} cannot be a number of records"
                 )
             codec = _codec(cursor, read["attributes"], start + ATTRIBUTES_OFFSET + 1)
             if codec is CompressionType.NONE:

@@ -158,7 +158,7 @@ def _frames_of(path: Path, left_out: LeftOut) -> Iterator[CapturedFrame]:
         elif not line.endswith(b"\n"):
             left_out.end_missing = left_out.end_missing or "its last line is not complete"
         elif not _is_header(line):  # a file may hold several captures
-            left_out.damage(f"line {number} is no frame")
+            left_out.damage(f"line {number} is not a frame")
 
 
 def _is_header(line: bytes) -> bool:
@@ -184,7 +184,7 @@ class CaptureFollower:
         """Whether the last poll stopped before the end of the file."""
 
     def poll(self) -> list[CapturedFrame]:
-        """Return the new frames. Raises CaptureError for a file of another format.
+        """Return the new frames. Raises CaptureError for a file of a different format.
 
         It reads at most 2 MiB at a time, so that a caller that draws a screen does not have to
         wait.

@@ -26,14 +26,13 @@ from kafka_edu.protocol.types import (
 )
 
 MAX_NODES: Final = 20_000
-#: The most bytes to which all compressed records of one frame may be decompressed.
-#:
-#: A few compressed bytes can become gigabytes.
+#: The maximum number of bytes that the compressed records of one frame may have after they were
+#: decompressed. There is a limit because a few compressed bytes can become gigabytes.
 MAX_UNPACKED: Final = 1024 * 1024
 
 
 class Stop(Exception):
-    """Reading cannot go on in the present scope. The reason is already in the tree."""
+    """The present scope cannot be read any further. The reason is already in the tree."""
 
 
 class Cursor:
@@ -130,7 +129,7 @@ class Cursor:
 
     @contextmanager
     def scope(self, end: int) -> Iterator[None]:
-        """Read only up to `end` in the block. After the block, reading goes on at `end`.
+        """Read only up to `end` in the block. After the block, reading continues at `end`.
 
         If reading stops inside the block, one leaf covers the bytes that are left.
         """

@@ -80,7 +80,7 @@ class _Request(_Frame):
     def read(self, cursor: Cursor) -> None:
         with cursor.group(Node("header", "request header", cursor.at, cursor.at)) as header:
             node = cursor.fixed("api_key", Int16)
-            node.note = "The kind of request. It says how the rest is read."
+            node.note = "The kind of request. The format of the rest depends on it."
             key = _KEYS.get(_number(node))
             if key is None:
                 raise cursor.wrong_value(
@@ -109,7 +109,7 @@ class _Request(_Frame):
             raise cursor.wrong_value(
                 version,
                 version.start,
-                f"we know {self.api} {message.VALID}; a broker answers UNSUPPORTED_VERSION",
+                f"kafka-edu knows {self.api} {message.VALID}; a broker answers UNSUPPORTED_VERSION",
             )
         body = Node("body", message.__name__, cursor.at, cursor.at, note=_first_line(message))
         with cursor.group(body):

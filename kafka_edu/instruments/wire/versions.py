@@ -35,14 +35,14 @@ NOTES: Final[Mapping[tuple[ApiKey, int], str]] = {
     (ApiKey.LIST_OFFSETS, 1): "One offset a partition is returned, not a list.",
     (ApiKey.METADATA, 1): "Null asks for all topics, an empty array for none.",
     (ApiKey.METADATA, 6): _BEFORE_THROTTLING,
-    (ApiKey.METADATA, 11): "DescribeCluster tells the cluster's operations from now on (KIP-700).",
+    (ApiKey.METADATA, 11): "DescribeCluster returns the cluster's operations instead (KIP-700).",
     (ApiKey.OFFSET_FETCH, 1): "Offsets come from __consumer_offsets, not from ZooKeeper.",
     (ApiKey.OFFSET_FETCH, 2): "Null asks for the offsets of all topics.",
     (ApiKey.JOIN_GROUP, 4): "A new member gets its id first and joins again with it (KIP-394).",
     (ApiKey.API_VERSIONS, 2): _BEFORE_THROTTLING,
     (ApiKey.API_VERSIONS, 3): (
-        "The response's header stays inflexible, so that any client can read it. A broker that does"
-        " not know the version says which it knows (KIP-511)."
+        "The response's header is not flexible, so that any client can read it. A broker that does"
+        " not know the version answers with the versions that it knows (KIP-511)."
     ),
     (ApiKey.CREATE_TOPICS, 4): "Partitions and replication factor may be left out (KIP-464).",
     (ApiKey.DELETE_TOPICS, 5): (

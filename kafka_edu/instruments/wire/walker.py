@@ -1,4 +1,4 @@
-"""Decode a message field by field with its schema, and note where each field lies.
+"""Decode a message field by field with its schema, and note the position of each field.
 
 This is slower than the code that `kafka_edu.protocol.codegen` generates, but that code does not
 know the position of each field. The walker accepts and refuses exactly the same bytes as that code.
@@ -206,8 +206,8 @@ class Walker:
                 self._field(struct, field)
                 if cursor.at - begin != size.raw:
                     size.note = (
-                        f"the value takes {cursor.at - begin:,} bytes; like Kafka, we believe the"
-                        " value"
+                        f"the value takes {cursor.at - begin:,} bytes; like Kafka, the decoder"
+                        " uses the value"
                     )
                 return
             node.name = f"tag {tag}, unknown here"

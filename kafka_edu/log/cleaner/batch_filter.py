@@ -41,8 +41,8 @@ def fate_of(rows: RecordRows, offsets: OffsetMap, *, keeps_tombstones: bool) -> 
     """Decide which records of data batches stay. O(records).
 
     A record without a key is dropped. A compacted topic does not accept such records, but they may
-    come from a time when the topic had another policy. A record after the last offset that the map
-    covers stays.
+    come from a time when the topic had a different policy. A record after the last offset that the
+    map covers stays.
     """
     last = np.full(len(rows.offset), NOT_FOUND, np.int64)
     last[rows.has_key] = offsets.get(rows.digests)

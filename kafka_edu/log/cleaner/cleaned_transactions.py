@@ -2,7 +2,7 @@
 LogCleaner.scala; KIP-98).
 
 Records of an aborted transaction are dropped at once. The marker of a transaction, aborted or
-committed, tells readers that the transaction has ended. So it is kept until none of the
+committed, shows readers that the transaction has ended. So it is kept until none of the
 transaction's batches are left, and a later pass drops it together with the tombstones of the same
 age.
 """

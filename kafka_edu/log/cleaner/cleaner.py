@@ -431,7 +431,9 @@ def _count(header: BatchHeader, batch: Buffer) -> int:
 
 
 def _rows_of(batches: Sequence[Batch]) -> Iterator[tuple[RecordRows, Sequence[Batch]]]:
-    """Yield the rows of each run of v2 batches, and of each entry of an older format."""
+    """Yield rows together with their batches: consecutive v2 batches at once, and entries of an
+    older format one by one.
+    """
     run: list[Batch] = []
     for one in batches:
         header, entry = one

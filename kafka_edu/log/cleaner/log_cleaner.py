@@ -156,7 +156,7 @@ class LogCleaner:
         self._tell_started(filthy)
         try:
             return await self._clean(filthy)
-        finally:  # also after a cancellation
+        finally:  # even after a cancellation
             self.manager.in_progress.pop(tp, None)
 
     async def _clean(self, filthy: LogToClean) -> bool:
@@ -394,7 +394,7 @@ class LogCleaner:
 def job_of(
     filthy: LogToClean, *, map_bytes: int, load_factor: float, max_bytes_per_second: float
 ) -> CleanJob:
-    """Return the job of one pass, made from the log's present state and settings."""
+    """Return the job of one pass, made from the log's current state and settings."""
     log, config, chosen = filthy.log, filthy.log.config, len(filthy.segments)
     return CleanJob(
         directory=log.directory,

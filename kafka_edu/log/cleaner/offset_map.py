@@ -28,7 +28,7 @@ SLACK: Final = LONGEST_EXACT
 time.
 """
 _OF_MD5: Final = 0xFF
-"""The last byte of the digest of a longer key. The other 15 are from its MD5."""
+"""The last byte of a longer key's digest. The other 15 bytes are from the key's MD5."""
 _MIX_HIGH: Final = np.uint64(0x9E3779B97F4A7C15)
 _MIX_LOW: Final = np.uint64(0xC2B2AE3D27D4EB4F)
 _HALF: Final = np.uint64(32)
@@ -116,7 +116,7 @@ class OffsetMap:
         return rows
 
     def _room(self, digests: Digests, most: int) -> int:
-        """Return how many of the keys can be put before `most` entries are taken."""
+        """Return how many of the keys fit into the map until it has `most` entries."""
         unknown = np.flatnonzero(self.get(digests) == NOT_FOUND)
         both = np.stack(digests.take(unknown), axis=1)
         _, first = np.unique(both, axis=0, return_index=True)

@@ -17,7 +17,7 @@ class OwnedTopicPartitions(Struct):
 
 
 class ConsumerProtocolSubscription(Message, valid="0-1", flexible="none"):
-    """A member's subscribed topics and present partitions: the metadata in its JoinGroup
+    """A member's subscribed topics and current partitions: the metadata in its JoinGroup
     request.
     """
 

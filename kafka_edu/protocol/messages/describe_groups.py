@@ -63,5 +63,5 @@ class DescribeGroupsResponse(Message, key=ApiKey.DESCRIBE_GROUPS, valid="0-5", f
         ignorable=True,
     )
     groups: list[DescribedGroup] = field(
-        Array(DescribedGroup), "0+", "The groups, in the order they were asked for."
+        Array(DescribedGroup), "0+", "The groups, in the order of the request."
     )

@@ -71,7 +71,7 @@ class MetadataResponsePartition(Struct):
     leader_epoch: int = field(
         Int32,
         "7+",
-        "Grows by one with each election. Clients use it to tell old metadata from new (KIP-320).",
+        "Grows by one with each election. With it, clients recognise old metadata (KIP-320).",
         default=-1,
         ignorable=True,
     )

@@ -329,7 +329,7 @@ class AdminManager:
     async def _check_new_partitions(
         self, topic: CreatePartitionsTopic
     ) -> tuple[TopicAssignment, Assignment]:
-        """Return the topic's present assignment, and the assignment of the new partitions. Raises
+        """Return the topic's current assignment, and the assignment of the new partitions. Raises
         KafkaException if the request is wrong.
         """
         if not topic.name:

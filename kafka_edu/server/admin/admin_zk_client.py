@@ -24,7 +24,7 @@ Assignment = Mapping[int, Sequence[int]]
 
 
 class AdminOperationError(Exception):
-    """The cluster's present state does not allow the change (Kafka: AdminOperationException)."""
+    """The cluster's current state does not allow the change (Kafka: AdminOperationException)."""
 
 
 class RackAwareMode(Enum):

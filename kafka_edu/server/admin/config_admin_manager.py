@@ -214,7 +214,7 @@ class ConfigAdminManager:
 
     def _is_own_broker(self, name: str, otherwise: str = "expected {}, but received {}") -> bool:
         """Return True if `name` is this broker's id, or False if it is empty and means all brokers.
-        Raises KafkaException for another name.
+        Raises KafkaException for a different name.
 
         `otherwise` is the error message for the id of another broker. Its placeholders are this
         broker's id and the other id. Kafka has three different messages for this case.

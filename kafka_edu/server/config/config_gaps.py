@@ -221,7 +221,7 @@ AUTHORIZER_CONFIG: Final = ConfigDef(
             False,
             None,
             "Kafka's authorizer: whether a resource without ACLs is open to everyone.",
-            Gap("there is no authorizer, so everyone may do everything", (True,), refuses=True),
+            Gap("there is no authorizer, so every client may do everything", (True,), refuses=True),
         ),
         ConfigKey(
             "super.users",

@@ -41,8 +41,8 @@ read, and for a key that is read but has "no effect yet".
 `cluster up --api-level 2.0` sets `edu.api.level`. Clients then see and use the API versions of
 Kafka 2.0. The brokers still use `inter.broker.protocol.version` among themselves.
 
-`listener.name.<listener>.max.connections` sets that key for one listener. No other key can be set
-for one listener alone.
+`listener.name.<listener>.max.connections` sets `max.connections` for a single listener. No other
+key can be set for a single listener.
 """
 _COUNTED: Final = {
     Effect.WORKS: "work",

@@ -167,8 +167,8 @@ class KafkaConfig:
     ) -> None:
         """Check the rules that involve several keys. Raises ConfigException.
 
-        `given` holds the text of each key that is set, also of unknown keys. `overrides` holds the
-        settings that were changed while the broker runs.
+        `given` holds the text of each key that is set, including unknown keys. `overrides` holds
+        the settings that were changed while the broker runs.
         """
         self.values = values
         self.given: Mapping[str, str] = given or {}
@@ -307,7 +307,8 @@ class KafkaConfig:
             if end_point.host in _WILDCARDS:
                 raise ConfigException(
                     key,
-                    f"{end_point} cannot be advertised: nobody can connect to {end_point.host}; set"
+                    f"{end_point} cannot be advertised: no client can connect to {end_point.host};"
+                    " set"
                     " advertised.listeners to a real address",
                 )
             if end_point.listener_name not in names:

@@ -559,7 +559,7 @@ def _ints() -> Iterator[ConfigKey]:
             "zookeeper.session.timeout.ms",
             6000,
             None,
-            "A broker that ZooKeeper has not heard from for this time counts as dead.",
+            "A broker that sends nothing to ZooKeeper for this time counts as dead.",
         ),
         ("zookeeper.sync.time.ms", 2000, None, "Not used, not even by Kafka."),
     ):
@@ -1112,8 +1112,8 @@ def _own() -> Iterator[ConfigKey]:
         ConfigType.LONG,
         DEFAULT_BYTES,
         _AT_LEAST_0,
-        "The most memory for these facts, which are kept compressed. When facts come too fast, the"
-        " broker looks back less far. 0: it keeps none.",
+        "The most memory for these facts, which are kept compressed. If there are more facts than"
+        " fit, the broker keeps a shorter time. 0: it keeps none.",
     )
     yield ConfigKey(
         "edu.capture.clients",

@@ -88,7 +88,7 @@ def _check(key: str, text: str) -> Finding | None:
             return Finding(
                 key, f"{key} has no effect yet, because {base} cannot be set for one listener alone"
             )
-    return Finding(key, f"{key} is not a known key, so it is ignored{_suggestion(key, CONFIG_DEF)}")
+    return Finding(key, f"{key} is not a known key, so it is ignored{suggestion(key, CONFIG_DEF)}")
 
 
 def _met(met: SettingGap) -> Finding:
@@ -97,7 +97,7 @@ def _met(met: SettingGap) -> Finding:
     return Finding(met.name, str(met))
 
 
-def _suggestion(key: str, config_def: ConfigDef) -> str:
+def suggestion(key: str, config_def: ConfigDef) -> str:
     """Return "; did you mean X?" with the most similar known key X, or "" if no known key is
     similar.
     """

@@ -57,7 +57,7 @@ class TopicConfigs:
             self._set(topic, self._made(topic, overrides))
 
     async def read(self, topic: str) -> LogConfig:
-        """Return a topic's present settings in ZooKeeper, without storing them here. Raises
+        """Return a topic's current settings in ZooKeeper, without storing them here. Raises
         ZkError.
         """
         return self._made(topic, (await self._fetch_overrides([topic])).get(topic, {}))

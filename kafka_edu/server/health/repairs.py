@@ -44,7 +44,7 @@ WORDS: Final = {
     SEGMENT_RENAMED: "{reason}; the file gets the name of the segment that it is",
     RECORDS_MISSING: "the records from offset {from_offset:,} to {last:,} are missing: {reason}",
     INDEX_REBUILT: "{reason}; the index is built again from the batches",
-    SNAPSHOT_REMOVED: "{reason}; it is removed, and the batches tell the producers' state",
+    SNAPSHOT_REMOVED: "{reason}; it is removed, and the producers' state is read from the batches",
     EPOCHS_REBUILT: "{reason}; it is made again from the batches",
 }
 UNREADABLE: Final = {
@@ -129,7 +129,8 @@ def repair_text(event: Event) -> str:
                 f"{event.topic}-{event.partition} cannot follow broker {event.leader} and stays out"
                 f" of the ISR. The leader has offset {event.log_end_offset:,}, where this log ends,"
                 f" but does not know the leader epoch {event.latest_epoch} before it. The logs or"
-                " their leader-epoch-checkpoint files contradict each other. To mend it, stop this"
+                " their leader-epoch-checkpoint files contradict each other. To repair it, stop"
+                " this"
                 f" broker, remove {event.directory}, and start it again: then it copies the log"
                 " from its leader"
             )

@@ -5,7 +5,7 @@ again. So each act can be left out, and the rest is still a schedule that can be
 shrinking possible (models: Hypothesis, and the schedules of Jepsen and FoundationDB).
 
 Without `for`, an act lasts until another act ends it (`start 2`, `resume 2`, `heal 1 2`), or until
-the end of the run. Acts that somebody makes by hand are of this kind.
+the end of the run. Acts that a user makes by hand have no `for`.
 
 An act that is not possible at its moment does nothing: a broker that is down cannot be paused.
 """
@@ -13,8 +13,10 @@ An act that is not possible at its moment does nothing: a broker that is down ca
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from kafka_edu.sim.scenario.admin_acts import Asks, act_on_controller, act_on_topic
 from kafka_edu.sim.seeded_random import SeededRandom
 from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.sim.sim_load import SimLoad, load_spec
 from kafka_edu.sim.sim_loop import SimProcess
 from kafka_edu.sim.slow_disk import QUICK
 from kafka_edu.sim.times import parse_ms, show_ms
@@ -35,9 +37,11 @@ class Act(NamedTuple):
     """How long it lasts. 0: until another act ends it, or until the end of the run."""
     by_ms: int = 0
     """How slow, or how far: the meaning depends on the verb."""
+    options: tuple[str, ...] = ()
+    """Words such as `topic=web`, for verbs that have options."""
 
     def __str__(self) -> str:
-        words = [f"at {show_ms(self.at_ms)}", self.verb, *map(str, self.who)]
+        words = [f"at {show_ms(self.at_ms)}", self.verb, *map(str, self.who), *self.options]
         if self.by_ms:
             words.append(f"by {show_ms(self.by_ms)}")
         if self.for_ms:
@@ -67,6 +71,18 @@ class Verb(NamedTuple):
     by_ms: tuple[int, int] | None = None
     of_clients: bool = False
     """Whether it names clients, and not brokers."""
+    options: tuple[str, ...] = ()
+    """The names of its options."""
+    asks: Asks | None = None
+    """Asks the cluster for it, instead of `begin`. It takes virtual time, and may be refused."""
+
+
+def _asked(_: Stage, __: Act) -> Undo | None:
+    return NOTHING_TO_UNDO
+
+
+def _by_admin(help_text: str, *options: str) -> Verb:
+    return Verb(help_text, 0, _asked, options=options, asks=act_on_topic)
 
 
 def _is_up(stage: Stage, broker: int) -> bool:
@@ -150,19 +166,16 @@ def _pause(stage: Stage, act: Act) -> Undo | None:
 
 def _cut(stage: Stage, act: Act) -> Undo | None:
     a, b = act.who
-    stage.cluster.cut(a, b, one_way=act.verb == "cut-one-way")
-    return lambda: stage.cluster.mend(a, b)
+    return stage.cluster.cut(a, b, one_way=act.verb == "cut-one-way")
 
 
 def _isolate(stage: Stage, act: Act) -> Undo | None:
     [broker] = act.who
-    others = [other for other in stage.cluster.brokers if other != broker]
-    for other in others:
-        stage.cluster.cut(broker, other)
+    cuts = [stage.cluster.cut(broker, one) for one in stage.cluster.brokers if one != broker]
 
     def mend() -> None:
-        for other in others:
-            stage.cluster.mend(broker, other)
+        for end_cut in cuts:
+            end_cut()
 
     return mend
 
@@ -187,6 +200,13 @@ def _slow_link(stage: Stage, act: Act) -> Undo | None:
     network = stage.cluster.network
     a, b = (stage.cluster.brokers[broker].process for broker in act.who)
     network.slow_down(a, b, (act.by_ms / 4, act.by_ms))
+    return lambda: network.speed_up(a, b)
+
+
+def _delay_link(stage: Stage, act: Act) -> Undo | None:
+    network = stage.cluster.network
+    a, b = (stage.cluster.brokers[broker].process for broker in act.who)
+    network.slow_down(a, b, (act.by_ms, act.by_ms))
     return lambda: network.speed_up(a, b)
 
 
@@ -252,6 +272,19 @@ def _lose_tail(stage: Stage, act: Act) -> Undo | None:
     return lambda: stage.start(broker)
 
 
+def _restart(stage: Stage, act: Act) -> Undo | None:
+    undo = _stop(stage, act)
+    if undo is not None:
+        undo()
+    return undo
+
+
+def _load(stage: Stage, act: Act) -> Undo | None:
+    load = SimLoad(stage.cluster, load_spec(act.options))
+    load.start()
+    return load.stop
+
+
 LINK: Final = (500, 5_000)
 TORN_AFTER_BYTES: Final = (0, 1_000)
 """How many more bytes a broker writes before `kill-in-write` cuts a write."""
@@ -296,13 +329,45 @@ VERBS: Final[Mapping[str, Verb]] = {
         of_clients=True,
     ),
     "lose-tail": Verb(
-        "power fails: it loses what was not flushed, and starts again", 1, _lose_tail, (200, 6_000)
+        "power fails: it loses the data that was not flushed, and starts again",
+        1,
+        _lose_tail,
+        (200, 6_000),
     ),
 }
 """The verbs that a scenario may use. `lose-tail` is in no scenario by default: Kafka acknowledges
 before it flushes, so a leader that loses its tail and is back before its session ends loses acked
 records in Kafka too.
 """
+
+
+BY_HAND: Final[Mapping[str, Verb]] = {
+    "delay-link": Verb(
+        "data between two brokers takes exactly so long", 2, _delay_link, LINK, (20, 400)
+    ),
+    "restart": Verb("stop it in an orderly way, and start it at once", 1, _restart),
+    "load": Verb(
+        "a steady load of our own clients",
+        0,
+        _load,
+        (1_000, 60_000),
+        options=("topic", "rate", "acks", "keys", "size", "producers", "consumers", "group"),
+    ),
+    "create-topic": _by_admin("the controller creates a topic", "topic", "partitions"),
+    "add-partitions": _by_admin("a topic gets more partitions", "topic", "partitions"),
+    "delete-topic": _by_admin("the controller deletes a topic", "topic"),
+    "reassign": _by_admin("a partition moves to other brokers", "partition", "replicas"),
+    "elect-preferred": _by_admin("the preferred replica becomes the leader", "partition"),
+    "elect-unclean": _by_admin("any replica may become the leader", "partition"),
+    "delete-controller": Verb(
+        "the znode of the controller is deleted", 0, _asked, asks=act_on_controller
+    ),
+    "write-controller": Verb(
+        "the znode of the controller names this broker", 1, _asked, asks=act_on_controller
+    ),
+}
+"""The verbs of acts that are no faults, so that no seed draws them."""
+ACTS: Final[Mapping[str, Verb]] = {**VERBS, **BY_HAND}
 
 
 class End(NamedTuple):
@@ -315,12 +380,18 @@ class End(NamedTuple):
     for_ms: None = None
     by_ms: None = None
     of_clients: bool = False
+    options: tuple[str, ...] = ()
 
 
 ENDS: Final[Mapping[str, End]] = {
     "start": End("start a broker that is down", 1, ("kill", "kill-in-write", "stop", "lose-tail")),
     "resume": End("SIGCONT", 1, ("pause",)),
-    "heal": End("the link between two brokers is whole", 2, ("cut", "cut-one-way", "slow-link")),
+    "heal": End(
+        "the link between two brokers is whole",
+        2,
+        ("cut", "cut-one-way", "slow-link", "delay-link"),
+    ),
+    "end-load": End("a load ends, after its last answers", 0, ("load",)),
     "heal-zookeeper": End("data passes between it and ZooKeeper", 1, ("cut-zookeeper",)),
 }
 """The acts that end others. A seed never draws them, because what it draws has its own end."""
@@ -329,7 +400,7 @@ ENDS: Final[Mapping[str, End]] = {
 def draw(
     chance: SeededRandom,
     verbs: Sequence[str],
-    brokers: int,
+    brokers: Sequence[int],
     clients: int,
     within_ms: int,
     every_ms: tuple[int, int],
@@ -337,7 +408,7 @@ def draw(
     """Draw a schedule: an act about every `every_ms`, each of a random kind, until `within_ms`.
     Some acts come in bursts, one shortly after the other, and many of these are of the same kind.
 
-    `brokers` and `clients` are their numbers. Both are counted from 1.
+    `brokers` are their ids. `clients` is their number, and they are counted from 1.
     """
     acts: list[Act] = []
     at_ms = chance.randint(*every_ms)
@@ -351,9 +422,7 @@ def draw(
                 at_ms,
                 name,
                 tuple(
-                    chance.sample(
-                        range(1, (clients if verb.of_clients else brokers) + 1), verb.takes
-                    )
+                    chance.sample(range(1, clients + 1) if verb.of_clients else brokers, verb.takes)
                 ),
                 _rather_short(chance, verb.for_ms) if verb.for_ms else 0,
                 _rather_short(chance, verb.by_ms) if verb.by_ms else 0,
@@ -375,10 +444,18 @@ def parse_act(words: Sequence[str]) -> Act:
     """Read an act as `Act.__str__` writes it. Raises ValueError with what to write."""
     if len(words) < 3 or words[0] != "at":
         raise ValueError("an act begins with its time: at 3.2s kill 2 for 4s")
-    at_ms, name, rest = parse_ms(words[1]), words[2], list(words[3:])
-    verb = VERBS.get(name) or ENDS.get(name)
+    at_ms, name = parse_ms(words[1]), words[2]
+    rest = [word for word in words[3:] if "=" not in word]
+    options = tuple(word for word in words[3:] if "=" in word)
+    verb = ACTS.get(name) or ENDS.get(name)
     if verb is None:
-        raise ValueError(f"there is no act {name!r}; there are {', '.join([*VERBS, *ENDS])}")
+        raise ValueError(f"there is no act {name!r}; there are {', '.join([*ACTS, *ENDS])}")
+    for option in options:
+        if option.partition("=")[0] not in verb.options:
+            has = f"; it has {', '.join(verb.options)}" if verb.options else ""
+            raise ValueError(f"{name} has no option {option!r}{has}")
+    if name == "load":
+        load_spec(options)
     given = {"for": 0, "by": 0}
     while len(rest) > 2 and rest[-2] in given:
         given[rest[-2]] = parse_ms(rest[-1])
@@ -396,4 +473,4 @@ def parse_act(words: Sequence[str]) -> Act:
             f"{name} {'needs' if verb.by_ms else 'has no'} `by`"
             + (f": by {show_ms(verb.by_ms[1])}" if verb.by_ms else "")
         )
-    return Act(at_ms, name, tuple(map(int, rest)), given["for"], given["by"])
+    return Act(at_ms, name, tuple(map(int, rest)), given["for"], given["by"], options)

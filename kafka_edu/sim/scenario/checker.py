@@ -5,7 +5,7 @@ The rules are general: none of them knows which fault was played or which bug wa
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -39,6 +39,8 @@ class Evidence(NamedTuple):
     history: History
     watch: Watch
     logs: Mapping[TopicPartition, list[StoredLog]]
+    late: frozenset[int]
+    """The transactions that a late request has ended."""
 
     def leader_logs(self) -> Iterator[StoredLog]:
         """Yield the log of each partition's leader; of the newest one if several think so."""
@@ -63,11 +65,7 @@ def _idempotent(seen: Evidence) -> set[str]:
 
 
 def _compacted(seen: Evidence) -> set[str]:
-    return {
-        topic.name
-        for topic in seen.scenario.topics
-        if "compact" in dict(topic.configs).get("cleanup.policy", "")
-    }
+    return {topic.name for topic in seen.scenario.topics if topic.is_compacted}
 
 
 def _decided(seen: Evidence, name: str) -> bool:
@@ -119,7 +117,12 @@ def nothing_is_invented(seen: Evidence) -> Iterator[str]:
 
 
 def order_of_each_producer(seen: Evidence) -> Iterator[str]:
-    """The records of one idempotent producer are in each partition in the order of their sends."""
+    """The records of one idempotent producer are in each partition in the order of their sends.
+
+    A new epoch may store again what a broker has forgotten: a snapshot of the log's producers has
+    only the last batch of each, in Kafka too. So the records of each epoch are in order, and those
+    that are in the log for the first time.
+    """
     idempotent = _idempotent(seen)
     for log in seen.leader_logs():
         by_session: dict[tuple[str, int], list[StoredRecord]] = {}
@@ -128,13 +131,20 @@ def order_of_each_producer(seen: Evidence) -> Iterator[str]:
             if sent is not None and sent.producer in idempotent:
                 by_session.setdefault((sent.producer, sent.session), []).append(stored)
         for (producer, _), records in by_session.items():
+            by_epoch: dict[tuple[int, int], list[str]] = {}
+            for stored in records:
+                epoch = stored.producer_id, stored.producer_epoch
+                by_epoch.setdefault(epoch, []).append(stored.name)
+            first_stored = list(dict.fromkeys(stored.name for stored in records))
             late = [
-                f"{after.name} behind {before.name}"
-                for before, after in pairwise(records)
-                if seen.history.sent[after.name].number < seen.history.sent[before.name].number
+                f"{after} behind {before}"
+                for names in (*by_epoch.values(), first_stored)
+                for before, after in pairwise(names)
+                if seen.history.sent[after].number < seen.history.sent[before].number
             ]
             if late:
-                yield f"{log.tp}: records of {producer} are out of order: {_some(late)}"
+                some = _some(list(dict.fromkeys(late)))
+                yield f"{log.tp}: records of {producer} are out of order: {some}"
 
 
 def no_duplicates(seen: Evidence) -> Iterator[str]:
@@ -153,21 +163,59 @@ def no_duplicates(seen: Evidence) -> Iterator[str]:
             yield f"{log.tp}: stored twice: {_some(twice)}"
 
 
+def late_ends(
+    scenario: Scenario, history: History, watch: Watch, late_ms: Mapping[str, Sequence[int]]
+) -> frozenset[int]:
+    """Return the numbers of the transactions that a late request has ended: the coordinator decided
+    about them before their producer asked for it, and after data had arrived on a connection that
+    the producer had given up (`MemoryNetwork.late_ms`).
+
+    All transactions of a producer have the same epoch. So a late EndTxn ends the transaction that
+    is open at that moment. This happens with Kafka too, until each transaction has an epoch of its
+    own (KIP-890, Kafka 4.0). O(transactions times late arrivals).
+    """
+    owner = {
+        name: client.name
+        for client in scenario.clients
+        if client.kind == "transactions"
+        for name in process_names(client)
+    }
+    late = set()
+    for number, (_, records) in enumerate(history.transaction_records()):
+        if not records or records[0].producer not in late_ms:
+            continue
+        producer = records[0].producer
+        began_ms, asked_ms = (
+            history.transaction_began_ms[number],
+            history.transaction_asked_ms[number],
+        )
+        if any(
+            began_ms <= arrived_ms - watch.begun_ms <= decided_ms < asked_ms
+            for arrived_ms in late_ms[producer]
+            for decided_ms in watch.decided_ms.get(owner[producer], ())
+        ):
+            late.add(number)
+    return frozenset(late)
+
+
 def transactions_are_whole(seen: Evidence) -> Iterator[str]:
     """read_committed shows all records of a committed transaction, and none of an aborted one. Of a
     transaction in doubt it shows all or nothing. No transaction stays open.
+
+    The transactions that a late request has ended are left out (`late_ends`).
     """
+    late = {name for name, sent in seen.history.sent.items() if sent.transaction in seen.late}
     shown: Counter[str] = Counter()
     for log in seen.leader_logs():
         visible, open_ = log.visible()
         shown.update(stored.name for stored in visible)
-        if open_:
-            yield (
-                f"{log.tp}: a transaction is still open at the end:"
-                f" {_some([stored.name for stored in open_])}"
-            )
+        still_open = [stored.name for stored in open_ if stored.name not in late]
+        if still_open:
+            yield f"{log.tp}: a transaction is still open at the end: {_some(still_open)}"
     read = {record.name for record in seen.history.reads}
     for number, (outcome, records) in enumerate(seen.history.transaction_records()):
+        if number in seen.late:
+            continue
         names = [record.name for record in records]
         there = [name for name in names if shown[name]]
         failed = [name for name in names if name in seen.history.failed]
@@ -358,7 +406,13 @@ def everybody_agrees(seen: Evidence) -> Iterator[str]:
     """
     nodes = seen.cluster.zookeeper.server.tree.nodes
     for broker in seen.cluster.brokers:
-        if not partitions_of(seen.cluster, broker):
+        # A scenario without topics has brokers without partitions.
+        is_up = (
+            partitions_of(seen.cluster, broker)
+            if seen.scenario.topics
+            else (seen.cluster.brokers[broker].server is not None)
+        )
+        if not is_up:
             yield f"broker {broker} is not up at the end"
     for tp, replicas in seen.logs.items():
         node = nodes.get(f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state")

@@ -1,5 +1,5 @@
-"""The clients of a scenario: our own producer and consumer, each with a program that writes down
-what it did and saw.
+"""The clients of a scenario: our own producer and consumer, each with a program that records what
+it did and what it received.
 
 Each client is a simulated process. It uses the same classes as a real program, over the simulated
 network.
@@ -9,6 +9,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from typing import Final
 
 from kafka_edu.clients.client_errors import ClientException
@@ -70,11 +71,13 @@ class Surroundings:
         self.cluster = cluster
         self.history = history
         self.partitions = partitions
+        self.begun_ms = 0
+        """The cluster's time when the run began. The history counts from here, as the acts do."""
         self._seed = seed
         self._made = 0
 
     def now_ms(self) -> int:
-        return self.cluster.time.hi_res_clock_ms()
+        return self.cluster.time.hi_res_clock_ms() - self.begun_ms
 
     def chance(self, name: str) -> SeededRandom:
         return SeededRandom(f"{self._seed}/{name}")
@@ -187,7 +190,7 @@ class ScenarioClient(ABC):
 
 
 class ProducingClient(ScenarioClient):
-    """Sends records at a steady rate. After a final error it begins again with another id."""
+    """Sends records at a steady rate. After a final error it begins again with a different id."""
 
     def __init__(self, around: Surroundings, line: ClientLine) -> None:
         super().__init__(around, line)
@@ -252,9 +255,11 @@ class TransactingClient(ScenarioClient):
                 await asyncio.sleep(AGAIN_S)
 
     async def _transaction(self, producer: Producer) -> None:
-        outcomes = self._around.history.transactions
-        number = len(outcomes)
+        history = self._around.history
+        outcomes, number = history.transactions, len(history.transactions)
         outcomes.append(Outcome.OPEN)
+        history.transaction_began_ms.append(self._around.now_ms())
+        history.transaction_asked_ms.append(inf)
         producer.begin_transaction()
         outcomes[number] = Outcome.UNKNOWN  # until it is known
         try:
@@ -262,13 +267,16 @@ class TransactingClient(ScenarioClient):
                 await self._sends.send(producer, number)
                 await asyncio.sleep(1 / self._line.rate)
             commits = self._chance.random() >= ABORT_CHANCE
+            history.transaction_asked_ms[number] = self._around.now_ms()
             if commits:
                 await producer.commit_transaction()
             else:
                 await producer.abort_transaction()
             outcomes[number] = Outcome.COMMITTED if commits else Outcome.ABORTED
         except KafkaException:
-            await producer.abort_transaction()  # raises if the producer is of no more use
+            if history.transaction_asked_ms[number] == inf:
+                history.transaction_asked_ms[number] = self._around.now_ms()
+            await producer.abort_transaction()  # raises if the producer can no longer be used
             outcomes[number] = Outcome.ABORTED
 
 
@@ -316,7 +324,7 @@ class MemberClient(ScenarioClient):
         try:
             committed = await consumer.committed(tps)
         except ClientException:
-            return  # No answer is no fault: it commits all the same.
+            return  # A missing answer is no fault. The consumer will commit again.
         self._around.history.known += [
             Known(self._line.name, self.name, tp, offset.offset, asked_ms)
             for tp, offset in committed.items()
@@ -328,7 +336,7 @@ class MemberClient(ScenarioClient):
         try:
             await consumer.commit(offsets)
         except ClientException:
-            return  # The group has gone on without it, or nobody answered: it reads on.
+            return  # The member has left the group, or no answer came. It continues to read.
         history, now_ms = self._around.history, self._around.now_ms()
         for tp, offset in offsets.items():
             history.commits.append(
@@ -337,7 +345,7 @@ class MemberClient(ScenarioClient):
 
 
 async def _poll(consumer: Consumer, reader: str, around: Surroundings) -> dict[TopicPartition, int]:
-    """Poll once, write down what came, and return the last offset of each partition."""
+    """Poll once, note the received records, and return the last offset of each partition."""
     last: dict[TopicPartition, int] = {}
     for record in await consumer.poll(POLL_MS):
         tp = TopicPartition(record.topic, record.partition)

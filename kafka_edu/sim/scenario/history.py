@@ -12,7 +12,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 
 
 class SentRecord(NamedTuple):
-    """A record that a producer was asked to send. Its value is `name`, which no other record
+    """A record that a program gave to a producer. Its value is `name`, which no other record
     has. A tombstone has no value, and its name in a header.
     """
 
@@ -30,7 +30,7 @@ class SentRecord(NamedTuple):
 
 
 class Acked(NamedTuple):
-    """A record's acknowledgement. The offset is -1 if the broker did not tell it."""
+    """A record's acknowledgement. The offset is -1 if the broker did not send it."""
 
     offset: int
     at_ms: int
@@ -93,14 +93,18 @@ class History:
         self.sent: dict[str, SentRecord] = {}
         self.acked: dict[str, Acked] = {}
         self.failed: dict[str, str] = {}
-        """The error of each record that got one: it may be stored all the same."""
+        """The error of each record that got one. Such a record may be stored nevertheless."""
         self.transactions: list[Outcome] = []
+        self.transaction_began_ms: list[int] = []
+        """When each of the `transactions` began."""
+        self.transaction_asked_ms: list[float] = []
+        """When the program asked for the end of each of the `transactions`: `inf` until then."""
         self.reads: list[Read] = []
         self.commits: list[Commit] = []
         self.known: list[Known] = []
         self.assigned: list[Assigned] = []
         self.new_sessions: list[str] = []
-        """Why a producer had to begin again with another id."""
+        """Why a producer had to begin again with a different id."""
 
     def transaction_records(self) -> Iterator[tuple[Outcome, list[SentRecord]]]:
         """Yield each transaction's outcome and its records."""

@@ -17,18 +17,17 @@ shrink` wrote has the acts themselves instead, and the seed:
     > at 3.412s kill 2 for 4.1s
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_edu.sim.scenario.acts import VERBS, Act, parse_act
+from kafka_edu.clients.admin.topic_calls import usual_replicas
+from kafka_edu.sim.learner_parts import InstalledPart, simulated_seams
+from kafka_edu.sim.scenario.acts import ACTS, VERBS, Act, parse_act
+from kafka_edu.sim.scenario.settings import CLUSTER, check_broker_settings, check_topic
 from kafka_edu.sim.seeded_random import SeededRandom
 from kafka_edu.sim.times import parse_ms, show_ms
-
-LATENCY: Final = "sim.latency.ms"
-"""A setting of the simulation, and not of the brokers: the longest time that data takes on a link
-that is not slow. The shortest one is a tenth of it.
-"""
 
 
 class ScenarioError(Exception):
@@ -40,6 +39,10 @@ class TopicLine(NamedTuple):
     partitions: int
     replication_factor: int
     configs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_compacted(self) -> bool:
+        return "compact" in dict(self.configs).get("cleanup.policy", "")
 
 
 class ClientLine(NamedTuple):
@@ -105,6 +108,21 @@ class Scenario(NamedTuple):
     """The digest that the run must have, by minor version of Python."""
     variations: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Settings of the brokers, with the values from which each seed draws one."""
+    learners: tuple[InstalledPart, ...] = ()
+    """Learners' parts that serve in the brokers."""
+    code: str = ""
+    """The version of the code that wrote the file and its digests, if the file says it."""
+
+    @property
+    def broker_ids(self) -> range:
+        """The ids of the brokers. They begin at 1, or at 0 as in a real cluster."""
+        first = 0 if dict(self.properties).get(CLUSTER) == "real" else 1
+        return range(first, first + self.brokers)
+
+    @property
+    def processes(self) -> int:
+        """The number of the processes of all clients."""
+        return sum(map(processes_of, self.clients))
 
     def with_acts(self, seed: int, acts: Sequence[Act]) -> "Scenario":
         """Return the scenario with a fixed seed and these acts in place of faults by chance. The
@@ -115,6 +133,7 @@ class Scenario(NamedTuple):
             acts=tuple(acts),
             seed=seed,
             digests=(),
+            code="",
             properties=self.properties_for(seed),
             variations=(),
         )
@@ -140,6 +159,7 @@ class Scenario(NamedTuple):
         if self.variations:
             varied = (f"{key}={'|'.join(values)}" for key, values in self.variations)
             lines.append(f"> vary {' '.join(varied)}")
+        lines += map(_learner_text, self.learners)
         for topic in self.topics:
             configs = "".join(f" {key}={value}" for key, value in topic.configs)
             lines.append(
@@ -159,12 +179,22 @@ class Scenario(NamedTuple):
         return "\n".join(lines) + "\n"
 
 
-_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
+_CLIENT_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "producer": frozenset({"topic", "rate", "acks", "idempotent", "keys", "deletes"}),
     "consumer": frozenset({"topic"}),
     "group": frozenset({"topic", "members"}),
     "transactions": frozenset({"topic", "rate", "instances"}),
 }
+_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
+    **_CLIENT_OPTIONS,
+    "faults": frozenset({"every"}),
+    **dict.fromkeys(("seed", "digest", "code", "run", "settle"), frozenset[str]()),
+}
+"""The options that a command has. The commands that are not here have settings instead, and each
+kind of act has its own options (`parse_act`).
+"""
+_ONCE: Final = frozenset({"cluster", "faults", "seed", "code", "run", "settle"})
+"""The commands that a scenario may have only once."""
 _DEFAULTS: Final = ClientLine("", "", "")
 
 
@@ -172,11 +202,17 @@ def _client_text(client: ClientLine) -> str:
     words = [f"> {client.kind} {client.name} topic={client.topic}"]
     for option in ("rate", "acks", "keys", "deletes", "members", "instances"):
         value = getattr(client, option)
-        if option in _OPTIONS[client.kind] and value != getattr(_DEFAULTS, option):
+        if option in _CLIENT_OPTIONS[client.kind] and value != getattr(_DEFAULTS, option):
             words.append(f"{option}={value}")
     if not client.idempotent:
         words.append("idempotent=false")
     return " ".join(words)
+
+
+def _learner_text(part: InstalledPart) -> str:
+    brokers = f" brokers={','.join(map(str, part.brokers))}" if part.brokers else ""
+    file = str(part.file).replace("%", "%25").replace(" ", "%20")
+    return f"> learner {part.exercise} file={file}{brokers}"
 
 
 class _Reader:
@@ -187,35 +223,46 @@ class _Reader:
         self.commands: dict[str, Callable[[list[str], dict[str, str]], Scenario]] = {
             "cluster": self._cluster,
             "vary": self._vary,
+            "learner": self._learner,
             "topic": self._topic,
-            **dict.fromkeys(_OPTIONS, self._client),
+            **dict.fromkeys(_CLIENT_OPTIONS, self._client),
             "faults": self._faults,
             "seed": self._seed,
             "at": self._act,
             "digest": self._digest,
-            "run": lambda words, _: self.scenario._replace(run_ms=parse_ms(_one(words, "run 10s"))),
-            "settle": lambda words, _: self.scenario._replace(
-                settle_ms=parse_ms(_one(words, "settle 8s"))
-            ),
+            "code": lambda words, _: self.scenario._replace(code=_one(words, "code 27b1…")),
+            "run": lambda words, _: self.scenario._replace(run_ms=_time(words, "run 10s")),
+            "settle": lambda words, _: self.scenario._replace(settle_ms=_time(words, "settle 8s")),
         }
         self._command = ""
+        self._place = ""
+        self._seen: set[str] = set()
+        self.at_end: list[tuple[str, Callable[[Scenario], None]]] = []
+        """Checks for which the whole scenario must be known, each with the place of its line."""
 
-    def command(self, line: str) -> None:
-        """Take one command. Raises ValueError with what to write."""
+    def command(self, line: str, place: str) -> None:
+        """Take one command. `place` is its file and line. Raises ValueError with what to write."""
         name, *words = line.split()
         take = self.commands.get(name)
         if take is None:
             raise ValueError(f"there is no command {name!r}; there are {', '.join(self.commands)}")
         if name != "cluster" and not self.scenario.brokers:
             raise ValueError("the first command must be the cluster: cluster brokers=3")
-        self._command = name
+        if name in self._seen & _ONCE:
+            raise ValueError(f"a second line {name!r}: a scenario has only one, so take one out")
+        self._command, self._place = name, place
+        self._seen.add(name)
         options = dict(word.split("=", 1) for word in words if "=" in word)
+        unknown = sorted(set(options) - _OPTIONS.get(name, frozenset(options)))
+        if unknown:
+            known = ", ".join(sorted(_OPTIONS[name])) or "none"
+            raise ValueError(f"{name} has no option {unknown[0]!r}; it has {known}")
         self.scenario = take([word for word in words if "=" not in word], options)
 
     def _cluster(self, words: list[str], options: dict[str, str]) -> Scenario:
         _none(words, "cluster brokers=3 min.insync.replicas=2")
-        _check_latency([options[LATENCY]] if LATENCY in options else [])
         brokers = _number(options.pop("brokers", "3"), "brokers", 1, 9)
+        check_broker_settings(options)
         return self.scenario._replace(brokers=brokers, properties=tuple(options.items()))
 
     def _vary(self, words: list[str], options: dict[str, str]) -> Scenario:
@@ -224,10 +271,22 @@ class _Reader:
         for key, values in varied.items():
             if len(values) < 2 or "" in values:
                 raise ValueError(f"{key} needs two values or more: vary {key}=1|100")
-            _check_latency(values if key == LATENCY else ())
             if key in dict(self.scenario.properties):
                 raise ValueError(f"{key} is fixed in the line of the cluster: take it out there")
+            for value in values:
+                check_broker_settings({**dict(self.scenario.properties), key: value})
         return self.scenario._replace(variations=(*self.scenario.variations, *varied.items()))
+
+    def _learner(self, words: list[str], options: dict[str, str]) -> Scenario:
+        exercise = _one(words, "learner 02-1 file=/home/me/timing_wheel.py")
+        file = options.get("file", "").replace("%20", " ").replace("%25", "%")
+        if not file:
+            raise ValueError(f"say which file: learner {exercise} file=/home/me/timing_wheel.py")
+        numbers = filter(None, options.get("brokers", "").split(","))
+        ids = self.scenario.broker_ids
+        brokers = [_number(one, "brokers", ids[0], ids[-1]) for one in numbers]
+        part = learner_part(exercise, file, brokers)
+        return self.scenario._replace(learners=(*self.scenario.learners, part))
 
     def _topic(self, words: list[str], options: dict[str, str]) -> Scenario:
         name = _one(words, "topic t partitions=4 rf=3")
@@ -235,19 +294,15 @@ class _Reader:
         topic = TopicLine(
             name,
             _number(options.pop("partitions", "1"), "partitions", 1, 100),
-            _number(options.pop("rf", str(min(3, most))), "rf", 1, most),
+            _number(options.pop("rf", str(usual_replicas(most))), "rf", 1, most),
             tuple(options.items()),
         )
+        check_topic(name, options, {one.name for one in self.scenario.topics})
         return self.scenario._replace(topics=(*self.scenario.topics, topic))
 
     def _client(self, words: list[str], options: dict[str, str]) -> Scenario:
         kind = self._command
         name = _one(words, f"{kind} name topic=t")
-        unknown = sorted(set(options) - _OPTIONS[kind])
-        if unknown:
-            raise ValueError(
-                f"{kind} has no option {unknown[0]!r}; it has {', '.join(sorted(_OPTIONS[kind]))}"
-            )
         topic = options.get("topic", "")
         if topic and topic not in {one.name for one in self.scenario.topics}:
             raise ValueError(
@@ -276,7 +331,18 @@ class _Reader:
             _number(options.get("members", "2"), "members", 1, 9),
             _number(options.get("instances", "1"), "instances", 1, 9),
         )
+        self._check_keys(client)
         return self.scenario._replace(clients=(*self.scenario.clients, client))
+
+    def _check_keys(self, client: ClientLine) -> None:
+        """Raise ValueError if a compacted topic would refuse all records of the client."""
+        topic = next(one for one in self.scenario.topics if one.name == client.topic)
+        sends = client.kind in ("producer", "transactions")
+        if sends and not client.keys and topic.is_compacted:
+            needs = "keys=12" if client.kind == "producer" else "a producer with keys=12 instead"
+            raise ValueError(
+                f"{topic.name} is compacted, so it refuses records without a key: write {needs}"
+            )
 
     def _faults(self, words: list[str], options: dict[str, str]) -> Scenario:
         for word in words:
@@ -286,6 +352,7 @@ class _Reader:
         every_ms = parse_ms(low), parse_ms(high if dots else low)
         if not 0 < every_ms[0] <= every_ms[1]:
             raise ValueError("every= is a range such as every=400ms..2.5s")
+        self.at_end.append((self._place, _check_faults))
         return self.scenario._replace(faults=Faults(tuple(words), every_ms))
 
     def _seed(self, words: list[str], _: dict[str, str]) -> Scenario:
@@ -297,15 +364,34 @@ class _Reader:
                 return self.scenario._replace(digests=(*self.scenario.digests, (version, digest)))
         raise ValueError("a digest has a version of Python: digest 3.11 4f1a…")
 
-    def _act(self, words: list[str], _: dict[str, str]) -> Scenario:
-        act = parse_act(["at", *words])
-        clients = act.verb in VERBS and VERBS[act.verb].of_clients
+    def _act(self, words: list[str], options: dict[str, str]) -> Scenario:
+        act = parse_act(["at", *words, *(f"{key}={value}" for key, value in options.items())])
+        clients = act.verb in ACTS and ACTS[act.verb].of_clients
         kind = "client" if clients else "broker"
-        most = sum(map(processes_of, self.scenario.clients)) if clients else self.scenario.brokers
+        named = range(1, self.scenario.processes + 1)
         for number in act.who:
-            if not 1 <= number <= most:
-                raise ValueError(f"there is no {kind} {number}: they are 1 to {most}")
+            known = named if clients else self.scenario.broker_ids
+            if number not in known:
+                raise ValueError(
+                    f"there is no {kind} {number}: they are {known.start} to {known.stop - 1}"
+                )
+        self.at_end.append((self._place, lambda whole: _check_time(act, whole)))
         return self.scenario._replace(acts=(*self.scenario.acts, act))
+
+
+def learner_part(exercise: str, file: str, brokers: Sequence[int] = ()) -> InstalledPart:
+    """Return a learner's part for simulated brokers. Raises ValueError if there is no such part, or
+    no such file.
+    """
+    if exercise not in simulated_seams():
+        raise ValueError(
+            f"no part of a simulated broker belongs to exercise {exercise!r}; the parts are those"
+            f" of {', '.join(simulated_seams())}"
+        )
+    path = Path(file).expanduser().absolute()
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    return InstalledPart(exercise, path, tuple(sorted(set(brokers))))
 
 
 def parse(text: str, name: str) -> Scenario:
@@ -316,20 +402,30 @@ def parse(text: str, name: str) -> Scenario:
             if not reader.scenario.brokers and line.strip():
                 about.append(line.removeprefix("#").strip())
             continue
-        try:
-            reader.command(line[1:].partition("  #")[0].strip() or "nothing")
-        except ValueError as error:
-            raise ScenarioError(f"{name}, line {number}: {line}\n  {error}") from error
+        place = f"{name}, line {number}: {line}"
+        with _named(place):
+            reader.command(line[1:].partition("  #")[0].strip() or "nothing", place)
     found = reader.scenario._replace(about=tuple(about))
     for missing, example in (
         (not found.brokers, "> cluster brokers=3"),
-        (not found.topics, "> topic t partitions=4 rf=3"),
         (not found.run_ms, "> run 10s"),
         (not found.settle_ms, "> settle 8s"),
     ):
         if missing:
             raise ScenarioError(f"{name}: a line is missing. Write: {example}")
+    for place, check in reader.at_end:
+        with _named(place):
+            check(found)
     return found
+
+
+@contextmanager
+def _named(place: str) -> Iterator[None]:
+    """Name the line in which a ValueError was found."""
+    try:
+        yield
+    except ValueError as error:
+        raise ScenarioError(f"{place}\n  {error}") from error
 
 
 def read(path: Path) -> Scenario:
@@ -342,10 +438,32 @@ def read(path: Path) -> Scenario:
         raise ScenarioError(f"cannot read {path}: it is not a text in UTF-8 ({error})") from error
 
 
-def _check_latency(values: Iterable[str]) -> None:
-    for value in values:
-        if not value.isdigit() or not 0 < int(value) <= 1_000:
-            raise ValueError(f"{LATENCY}={value} is not a whole number from 1 to 1000")
+def _check_faults(scenario: Scenario) -> None:
+    """Raise ValueError if the scenario has too few brokers or clients for one of its faults."""
+    for name in scenario.faults.verbs:
+        verb = VERBS[name]
+        there = scenario.processes if verb.of_clients else scenario.brokers
+        if verb.takes > there:
+            kind = "clients" if verb.of_clients else "brokers"
+            raise ValueError(
+                f"the fault {name} takes {verb.takes} of the {kind}, and the scenario has {there}:"
+                f" add {kind}, or take {name} out"
+            )
+
+
+def _check_time(act: Act, scenario: Scenario) -> None:
+    if act.at_ms >= scenario.run_ms:
+        raise ValueError(
+            f"the run ends at {show_ms(scenario.run_ms)}, so {act.verb} would never begin: write an"
+            " earlier time, or a longer `> run`"
+        )
+
+
+def _time(words: list[str], example: str) -> int:
+    found = parse_ms(_one(words, example))
+    if not found:
+        raise ValueError(f"0 is too short: {example}")
+    return found
 
 
 def _one(words: list[str], example: str) -> str:

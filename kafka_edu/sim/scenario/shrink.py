@@ -9,14 +9,14 @@ same seed.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from kafka_edu.sim.scenario.acts import Act
-from kafka_edu.sim.scenario.language import Scenario
+from kafka_edu.sim.scenario.acts import VERBS, Act
+from kafka_edu.sim.scenario.language import ClientLine, Scenario
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, play
 
 T = TypeVar("T")
 
 MOST_RUNS: Final = 200
-"""Shrinking ends after so many runs, with the shortest run that it has found by then."""
+"""Shrinking ends after this many runs. The result is the shortest failing run found so far."""
 _AFTER_LAST_ACT_MS: Final = 300
 
 
@@ -96,9 +96,9 @@ class Shrinker:
 def fewest(
     parts: tuple[T, ...], fails: Callable[[tuple[T, ...]], bool], may_play: Callable[[], bool]
 ) -> tuple[T, ...]:
-    """Leave out parts of what fails, in pieces that become smaller. Return the shortest that fails.
-
-    `fails` plays what is left. The search ends early if `may_play` returns False.
+    """Leave out parts of what fails, in pieces that become smaller. Return the shortest scenario
+    that still fails. `fails` plays a shortened scenario. The search ends early if `may_play`
+    returns False.
     """
     pieces = 2
     while parts and may_play():
@@ -120,12 +120,26 @@ def fewest(
 
 def _fewer_clients(scenario: Scenario) -> Iterator[Scenario]:
     for line in scenario.clients:
-        yield scenario._replace(clients=tuple(one for one in scenario.clients if one != line))
+        rest = tuple(one for one in scenario.clients if one != line)
+        yield _with_clients(scenario, rest)
     for number, line in enumerate(scenario.clients):
         if line.kind == "group" and line.members > 1:
             fewer = line._replace(members=line.members - 1)
             clients = scenario.clients
-            yield scenario._replace(clients=(*clients[:number], fewer, *clients[number + 1 :]))
+            yield _with_clients(scenario, (*clients[:number], fewer, *clients[number + 1 :]))
+
+
+def _with_clients(scenario: Scenario, clients: tuple[ClientLine, ...]) -> Scenario:
+    """Return the scenario with these clients, and without acts that name a client that is gone."""
+    fewer = scenario._replace(clients=clients)
+    return fewer._replace(
+        acts=tuple(
+            act
+            for act in scenario.acts
+            if not (act.verb in VERBS and VERBS[act.verb].of_clients)
+            or max(act.who) <= fewer.processes
+        )
+    )
 
 
 def _fewer_topics(scenario: Scenario) -> Iterator[Scenario]:
@@ -157,7 +171,7 @@ def _shorter_acts(scenario: Scenario) -> Iterator[Scenario]:
         rounder = act._replace(
             at_ms=_round(act.at_ms), for_ms=_round(act.for_ms), by_ms=_round(act.by_ms)
         )
-        if rounder != act:
+        if rounder != act and rounder.at_ms < scenario.run_ms:
             acts = scenario.acts
             yield scenario._replace(acts=(*acts[:number], rounder, *acts[number + 1 :]))
 

@@ -128,6 +128,26 @@ def partitions_of(cluster: SimCluster, broker: int) -> list[Partition]:
     return list(server.replication.replicas.partitions)
 
 
+def ends_out_of_sync(cluster: SimCluster) -> dict[tuple[TopicPartition, int], int]:
+    """Return the log end offsets of the replicas that are not in the ISR of their leader, by
+    partition and broker.
+    """
+    found = {broker: partitions_of(cluster, broker) for broker in cluster.brokers}
+    in_sync = {
+        (partition.topic_partition, broker)
+        for partitions in found.values()
+        for partition in partitions
+        if partition.is_leader
+        for broker in partition.isr
+    }
+    return {
+        (partition.topic_partition, broker): partition.local_log().log_end_offset
+        for broker, partitions in found.items()
+        for partition in partitions
+        if (partition.topic_partition, broker) not in in_sync
+    }
+
+
 def stored_logs(
     cluster: SimCluster, topics: Mapping[str, int]
 ) -> dict[TopicPartition, list[StoredLog]]:

@@ -1,4 +1,4 @@
-"""Looks at the simulated brokers while a run goes on, and writes down what must never change back.
+"""Observes the simulated brokers during a run, and records the changes that must be permanent.
 
 It only reads. A run with a watch has the same facts, byte for byte, as a run without one.
 """
@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.coordinator.transaction.transaction_state import TransactionState
 from kafka_edu.sim.scenario.stored import partitions_of
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.events.controller import ControllerElected
+from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
 from kafka_edu.trace.events.replication import BecameLeader
+from kafka_edu.trace.events.transaction import TransactionStateChanged
 
 
 class Promise(NamedTuple):
@@ -28,6 +30,8 @@ class Watch:
 
     def __init__(self, cluster: SimCluster) -> None:
         self._cluster = cluster
+        self.begun_ms = 0
+        """The cluster's time when the run began. Times are counted from here, as those of acts."""
         self._marks: dict[tuple[int, int, TopicPartition, int], int] = {}
         """The last high watermark of a leader, by broker, its start, partition and epoch."""
         self.promises: dict[TopicPartition, Promise] = {}
@@ -39,6 +43,10 @@ class Watch:
         """The brokers that became leader of a partition in one leader epoch."""
         self.controllers: dict[int, set[int]] = {}
         """The brokers that became controller in one controller epoch."""
+        self.elected_ms = 0
+        """When a controller last elected a leader."""
+        self.decided_ms: dict[str, list[int]] = {}
+        """Transactional id → when its coordinator has decided about an open transaction."""
         cluster.sink.listeners.append(self._listen)
 
     def _listen(self, envelope: Envelope) -> None:
@@ -49,12 +57,21 @@ class Watch:
             case BecameLeader() as event:
                 tp = TopicPartition(event.topic, event.partition)
                 self.leaders.setdefault((tp, event.leader_epoch), set()).add(broker)
+            case LeaderElected():
+                self.elected_ms = self._now_ms()
+            case TransactionStateChanged(before=TransactionState.ONGOING) as event if (
+                event.after != TransactionState.ONGOING  # else it got another partition
+            ):
+                self.decided_ms.setdefault(event.transactional_id, []).append(self._now_ms())
             case ControllerElected() as event:
                 self.controllers.setdefault(event.epoch, set()).add(broker)
 
+    def _now_ms(self) -> int:
+        return self._cluster.time.hi_res_clock_ms() - self.begun_ms
+
     def look(self) -> None:
         """Read the high watermark of every leader."""
-        now_ms = self._cluster.time.hi_res_clock_ms()
+        now_ms = self._now_ms()
         for sim in self._cluster.brokers.values():
             for partition in partitions_of(self._cluster, sim.id):
                 if not partition.is_leader:

@@ -1,6 +1,6 @@
-"""What is remembered of each fact of a run, so that a past moment can be found and proved again.
+"""A short record of each fact of a run, to find a past moment and to prove it again.
 
-A run is executed again from its start to go back. It must then have the same facts. For each fact
+To go back, a run is executed again from its start. It must then have the same facts. For each fact
 the log keeps the first 8 bytes of the digest of all facts up to it. So the first fact that differs
 is known, at a cost of 17 bytes for each fact.
 """
@@ -12,6 +12,7 @@ from typing import Final
 
 from kafka_edu.sim.scenario.scenario_run import FactDigest
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
+from kafka_edu.trace.events.learner import LearnerAnswered, LearnerFailed, LearnerPrinted
 from kafka_edu.trace.events.network import RequestReceived
 from kafka_edu.trace.events.timer import TimerTaskExpired
 
@@ -25,11 +26,13 @@ class Unit(StrEnum):
     """To the next request that a broker receives."""
     TIMER = "timer"
     """To the next task of a timing wheel that expires."""
+    LEARNER = "learner"
+    """To the next answer of a learner's code. Only runs with such code have this unit."""
     MILLISECOND = "ms"
     """One millisecond of virtual time."""
 
 
-_BITS: Final = {Unit.EVENT: 1, Unit.REQUEST: 2, Unit.TIMER: 4}
+_BITS: Final = {Unit.EVENT: 1, Unit.REQUEST: 2, Unit.TIMER: 4, Unit.LEARNER: 8}
 
 
 def is_at(envelope: Envelope, unit: Unit) -> bool:
@@ -44,6 +47,8 @@ def is_at(envelope: Envelope, unit: Unit) -> bool:
             return known.cls is RequestReceived
         case Unit.TIMER:
             return known.cls is TimerTaskExpired
+        case Unit.LEARNER:
+            return known.cls is LearnerAnswered
         case Unit.MILLISECOND:
             return False
 
@@ -51,14 +56,16 @@ def is_at(envelope: Envelope, unit: Unit) -> bool:
 class FactLog:
     """The times and digests of all facts of one run, in their order.
 
-    While a run is executed again, `take` compares its facts with those of the first time.
+    While a run is executed again, `take` compares its facts with those of the first time. The run
+    adds each fact to `digest` before it hands the fact on, so each fact is hashed once.
     """
 
     def __init__(self) -> None:
         self._times_us = array("q")
         self._units = bytearray()
         self._digests = bytearray()
-        self._digest = FactDigest()
+        self.digest = FactDigest()
+        """The digest of all facts of the present execution."""
         self.parted = ""
         """Where the run has parted from the recorded one, in one sentence. Empty: it has not."""
 
@@ -68,40 +75,36 @@ class FactLog:
     @property
     def count(self) -> int:
         """How many facts the present execution has emitted."""
-        return self._digest.count
+        return self.digest.count
 
     @property
     def repeats(self) -> bool:
         """Whether the facts that come next are recorded already."""
         return self.count < len(self)
 
-    @property
-    def digest(self) -> str:
-        """The digest of all facts of the present execution."""
-        return self._digest.hex()
-
-    def begin_again(self) -> None:
-        """Begin to compare with what is recorded, from the first fact on."""
-        self._digest, self.parted = FactDigest(), ""
+    def begin_again(self) -> FactDigest:
+        """Begin to compare with what is recorded, from the first fact on. Return the digest to
+        which the new execution adds its facts.
+        """
+        self.digest, self.parted = FactDigest(), ""
+        return self.digest
 
     def fork(self) -> None:
-        """Forget the recorded facts that come later: from now on the future is another one."""
+        """Forget the recorded facts that come later: from now on the future is a different one."""
         del self._times_us[self.count :]
         del self._units[self.count :]
         del self._digests[8 * self.count :]
 
     def take(self, envelope: Envelope) -> None:
-        """Take the next event of the present execution."""
-        before = self.count
-        self._digest.add(envelope)
-        if self.count == before:
+        """Take the next event of the present execution. `digest` has it already if it is a fact."""
+        if EVENT_TYPES[envelope.name].kind is not Kind.FACT:
             return
-        digest = self._digest.short()
+        before, digest = self.count - 1, self.digest.short()
         if before < len(self):
             if digest != self._digests[8 * before : 8 * self.count] and not self.parted:
                 self.parted = (
                     f"the run has parted from the recorded one at {envelope.mono_us / 1e6:.6f} s,"
-                    f" fact {self.count:,}: {envelope.name} of {envelope.source}"
+                    f" fact {self.count:,}: {envelope.name} of {envelope.source}{_blame(envelope)}"
                 )
             return
         self._times_us.append(envelope.mono_us)
@@ -126,3 +129,17 @@ class FactLog:
                 return self._times_us[place]
         side = "after" if by > 0 else "before"
         raise ValueError(f"no {unit} is recorded {side} {from_us / 1e6:.6f} s")
+
+
+def _blame(envelope: Envelope) -> str:
+    """Return which learner's part does not repeat itself. Empty if it is no fact of such a part."""
+    match envelope.event:
+        case LearnerAnswered(exercise=exercise, call=call, answer=answer, line=line):
+            what = f"line {line} now answers {answer} to {call}"
+        case LearnerPrinted(exercise=exercise, text=text):
+            what = f"now it prints {text!r}"
+        case LearnerFailed(exercise=exercise, message=message, line=line):
+            what = f"now it fails in line {line}: {message}"
+        case _:
+            return ""
+    return f". The part {exercise} is not deterministic, or its file has changed: {what}"

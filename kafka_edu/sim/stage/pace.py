@@ -1,4 +1,4 @@
-"""How fast virtual time passes for those who watch."""
+"""The speed at which virtual time passes for the viewers."""
 
 from typing import Final
 

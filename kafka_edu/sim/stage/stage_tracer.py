@@ -5,18 +5,13 @@ order of events, so one socket is enough, and its readers need not put events in
 """
 
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from kafka_edu.common.time import Time
-from kafka_edu.sim.scenario.acts import Act
 from kafka_edu.sim.sim_cluster import SimBroker, SimCluster
 from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Event, Source
 from kafka_edu.trace.events.supervisor import LinkSnapshot, ProcessSnapshot
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 from kafka_edu.trace.tracer import RANKS, Tracer, rank_of_type
-
-_CUTS: Final = frozenset({"cut", "cut-one-way"})
-_LINKS: Final = _CUTS | {"slow-link"}
 
 
 class _VirtualTime:
@@ -41,22 +36,23 @@ class _VirtualTime:
 class StageTracer(Tracer):
     """Passes the events of simulated processes to subscribers, and samples their state for them.
 
-    It emits nothing itself, so nobody who watches changes the numbers of facts.
+    It emits no event itself, so watching a run does not change the numbers of its facts.
     """
 
-    def __init__(
-        self, cluster: Callable[[], SimCluster], open_acts: Callable[[], list[Act]]
-    ) -> None:
-        """`cluster` returns the present cluster, and `open_acts` the acts that have not ended."""
+    def __init__(self, cluster: Callable[[], SimCluster]) -> None:
+        """`cluster` returns the present cluster."""
         time: Time = _VirtualTime(cluster)
         super().__init__(SUPERVISOR, time)
         self._cluster = cluster
-        self._open_acts = open_acts
         self._processes: list[Event] = []
+        self.on_gauge: Callable[[Envelope], None] = lambda envelope: None
+        """Gets each gauge when it is sampled."""
 
-    def pass_on(self, envelope: Envelope) -> None:
-        """Pass an event to the subscribers that want its level."""
-        rank = rank_of_type(type(envelope.event))
+    def pass_on(self, envelope: Envelope, rank: int | None = None) -> None:
+        """Pass an event to the subscribers that want its level. Without `rank`, that is the level
+        of its type.
+        """
+        rank = rank_of_type(type(envelope.event)) if rank is None else rank
         for attached in self._attached:
             if RANKS[attached.sink.level] >= rank:
                 attached.sink.accept(envelope)
@@ -89,13 +85,17 @@ class StageTracer(Tracer):
 
     def gauges(self) -> list[Envelope]:
         """Return a sample of every gauge. A paused broker is not asked."""
-        return [envelope for tracer in self._tracers() for envelope in tracer.gauges()]
+        gauges = [envelope for tracer in self._tracers() for envelope in tracer.gauges()]
+        for envelope in gauges:
+            self.on_gauge(envelope)
+        return gauges
 
     def _tracers(self) -> Iterator[Tracer]:
         cluster = self._cluster()
         for broker in cluster.brokers.values():
             if broker.tracer is not None and _state(broker) == "running":
                 yield broker.tracer
+        yield from cluster.guests.values()
 
     def _supervised(self) -> Iterator[Event]:
         cluster = self._cluster()
@@ -109,19 +109,11 @@ class StageTracer(Tracer):
                 pid=0,
                 port=port,
             )
-        for act in self._open_acts():
-            if act.verb in _LINKS:
-                first, second = act.who
-                yield LinkSnapshot(
-                    broker=first, other=second, delay_ms=act.by_ms, cut=act.verb in _CUTS
-                )
-            elif act.verb == "cut-zookeeper":
-                yield LinkSnapshot(
-                    broker=act.who[0], other=-1, delay_ms=0, cut=True, side="zookeeper"
-                )
+        for link, fault in cluster.link_faults().items():
+            yield LinkSnapshot(**link._asdict(), **fault._asdict())
 
     def _framed(self, source: Source, seq: int, events: list[Event]) -> Iterator[Envelope]:
-        """Yield a snapshot of one process, from its begin to its end."""
+        """Yield a snapshot of one process, from its start to its end."""
         yield self._now(source, seq, SnapshotBegins(as_of=seq))
         for event in events:
             yield self._now(source, seq, event)

@@ -87,7 +87,7 @@ class RecordsFetched(NamedTuple):
     topic: str
     partition: int
     offset: int
-    """The offset that the fetch asked for."""
+    """The requested offset of the fetch."""
     bytes: int
     high_watermark: int
 
@@ -160,7 +160,7 @@ class ConsumedPartition(NamedTuple):
 
 
 class ConsumerDescription(NamedTuple):
-    """A consumer of ours at one moment. Events have this value as a field."""
+    """One of our consumers at one moment. Events have this value as a field."""
 
     client: str
     group: str
@@ -199,13 +199,13 @@ class ConsumerDescription(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("client",))
 class ConsumerSampled(NamedTuple):
-    """A sample of a consumer of ours."""
+    """A sample of one of our consumers."""
 
     consumer: ConsumerDescription
 
 
 @event(kind=Kind.SNAPSHOT)
 class ConsumerSnapshot(NamedTuple):
-    """A consumer of ours, sent to a new subscriber."""
+    """One of our consumers, sent to a new subscriber."""
 
     consumer: ConsumerDescription

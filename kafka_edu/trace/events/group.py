@@ -302,7 +302,7 @@ class GroupMembers(NamedTuple):
 
     group: GroupDescription
     in_state_ms: int
-    """How many ms ago the group entered its present state."""
+    """How many ms ago the group entered its current state."""
     rebalance_timeout_ms: int
     """How many ms a rebalance waits for its members. It is the longest rebalance time-out of all
     members.

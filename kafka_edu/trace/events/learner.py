@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from kafka_edu.trace.event import Kind, event
+from kafka_edu.trace.event import Kind, Level, event
 
 
 @event()
@@ -39,6 +39,30 @@ class LearnerRetired(NamedTuple):
     replaces: str
     file: str
     failures: int
+
+
+@event(level=Level.ALL)
+class LearnerAnswered(NamedTuple):
+    """A learner's code in a simulated broker was called, and its answer was used."""
+
+    exercise: str
+    call: str
+    """The called method with its arguments, as text."""
+    answer: str
+    line: int
+    """The line of the learner's file that returned the answer, or 0 if it is not known."""
+    source: str
+    """The text of this line."""
+
+
+@event()
+class LearnerPrinted(NamedTuple):
+    """A learner's code in a simulated broker printed a line. Addresses of objects are left out,
+    because they differ in each run.
+    """
+
+    exercise: str
+    text: str
 
 
 @event()

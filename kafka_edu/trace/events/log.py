@@ -74,7 +74,7 @@ class LogRepaired(NamedTuple):
 
 @event()
 class CheckpointUnreadable(NamedTuple):
-    """At its start the broker could not read a checkpoint file of a log dir. It goes on without
+    """At its start the broker could not read a checkpoint file of a log dir. It continues without
     this file.
     """
 
@@ -391,7 +391,7 @@ class SegmentRead(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class LogState(NamedTuple):
-    """The present state of a log: its segments, its offsets, and its leader epochs as pairs (epoch,
+    """The current state of a log: its segments, its offsets, and its leader epochs as pairs (epoch,
     start offset).
     """
 

@@ -38,7 +38,7 @@ class BatchDrained(NamedTuple):
 
 @event(level=Level.HOPS, joins=("local", "correlation_id"))
 class ClientRequestSent(NamedTuple):
-    """A client of ours sent a request to a broker. Next: RequestReceived on the broker, with this
+    """One of our clients sent a request to a broker. Next: RequestReceived on the broker, with this
     connection as the peer.
     """
 
@@ -54,7 +54,7 @@ class ClientRequestSent(NamedTuple):
 
 @event(level=Level.HOPS, joins=("local", "correlation_id"))
 class ClientResponseReceived(NamedTuple):
-    """A client of ours received a broker's response."""
+    """One of our clients received a broker's response."""
 
     client: str
     broker_id: int
@@ -67,7 +67,7 @@ class ClientResponseReceived(NamedTuple):
 
 @event()
 class ClientConnected(NamedTuple):
-    """A client of ours is connected to a broker, and knows the versions that the broker serves."""
+    """One of our clients is connected to a broker, and knows the broker's versions."""
 
     client: str
     broker_id: int
@@ -76,7 +76,7 @@ class ClientConnected(NamedTuple):
 
 @event()
 class ClientDisconnected(NamedTuple):
-    """A client of ours lost a connection to a broker, or could not open one. The event says why."""
+    """One of our clients lost or could not open a connection to a broker. The event says why."""
 
     client: str
     broker_id: int
@@ -265,7 +265,7 @@ class PartitionBuffer(NamedTuple):
 
 
 class ProducerDescription(NamedTuple):
-    """A producer of ours at one moment. Events have this value as a field."""
+    """One of our producers at one moment. Events have this value as a field."""
 
     client: str
     acks: int
@@ -302,21 +302,21 @@ class ProducerDescription(NamedTuple):
 
 @event(kind=Kind.GAUGE, thing=("client",))
 class ProducerSampled(NamedTuple):
-    """A sample of a producer of ours."""
+    """A sample of one of our producers."""
 
     producer: ProducerDescription
 
 
 @event(kind=Kind.SNAPSHOT)
 class ProducerSnapshot(NamedTuple):
-    """A producer of ours, sent to a new subscriber."""
+    """One of our producers, sent to a new subscriber."""
 
     producer: ProducerDescription
 
 
 @event()
 class ClientClosed(NamedTuple):
-    """The program closed a producer or a consumer of ours."""
+    """The program closed one of our producers or consumers."""
 
     client: str
     role: str = ""

@@ -75,7 +75,7 @@ class ReplicaMoveStarted(NamedTuple):
     """The size of the replica's log in bytes."""
     log_end_offset: int
     future_log_end_offset: int
-    """The offset from which the copy goes on."""
+    """The offset from which the copy continues."""
     resumed: bool
 
 
@@ -214,8 +214,8 @@ class IsrExpanded(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch"))
 class IsrWriteFailed(NamedTuple):
-    """The new ISR was not written, because the znode had another version: the controller or another
-    client has written the znode. The leader does not change the ISR until it hears from the
+    """The new ISR was not written, because the znode had a different version: the controller or
+    another client has written the znode. The leader does not change the ISR until it hears from the
     controller.
     """
 

@@ -92,7 +92,7 @@ class ProcessStalled(NamedTuple):
 
 @event()
 class ProcessStallOver(NamedTuple):
-    """A child process that stood still runs again (SIGCONT)."""
+    """A stalled child process runs again (SIGCONT)."""
 
     process: str
     child: Source

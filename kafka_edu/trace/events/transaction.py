@@ -132,7 +132,7 @@ class TransactionSnapshot(NamedTuple):
     timeout_ms: int = -1
     """The producer's transaction.timeout.ms."""
     updated_ms: int = -1
-    """When the present state was written, in ms since 1970."""
+    """When the current state was written, in ms since 1970."""
 
 
 @event(kind=Kind.SNAPSHOT)

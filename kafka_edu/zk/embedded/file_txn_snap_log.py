@@ -152,8 +152,8 @@ class FileTxnSnapLog:
             return
         if snapshots and not any(zxid == 1 for zxid, _ in self._files("log.")):
             raise DataDirError(
-                f"no snapshot in {self._dir} is whole, and the logs do not reach back to the"
-                " beginning: restore it from a copy"
+                f"no snapshot in {self._dir} is complete, and the logs do not begin at the first"
+                " transaction: restore it from a copy"
             )
 
     def _replay(self, server: ZooKeeperServer, name: str, *, is_last: bool) -> int:

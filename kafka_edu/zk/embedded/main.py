@@ -54,7 +54,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--max-session-timeout",
         type=int,
         metavar="MS",
-        help="the longest session, in place of 20 ticks",
+        help="the longest session, instead of 20 ticks",
     )
     parser.add_argument(
         "--snap-count",

@@ -10,7 +10,7 @@ client moves the session to a later bucket. When a tick ends, all sessions in it
     message at 11 000:   11 000 + 1200 = 12 200 → bucket 12 500
 
 A message costs O(1), and a tick costs O(sessions that expire). Because of the rounding, a session
-can live up to one tick longer than its time-out, but never shorter.
+can last up to one tick longer than its time-out, but never ends earlier.
 
 On the way from a broker's death to the new leader, `poll` returns the id of the dead broker's
 session. The next step is `ZooKeeperServer.tick` (zookeeper_server.py), which ends that session.

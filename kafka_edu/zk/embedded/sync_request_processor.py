@@ -98,8 +98,8 @@ class SyncRequestProcessor:
             await asyncio.shield(self._writer)
 
     async def close(self) -> None:
-        """Write all transactions to disk, then a snapshot, and close the files. So the next start
-        does not have to replay any transaction.
+        """Write all transactions to disk, then a snapshot, and close the files. Thanks to the
+        snapshot, the next start does not have to replay any transaction.
         """
         await self.drain()
         if self._failed:

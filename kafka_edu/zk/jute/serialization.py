@@ -200,7 +200,7 @@ def decode_acl(d: Decoder) -> AclList:
 def _decode_multi(d: Decoder) -> tuple[MultiOp, ...]:
     """Decode the ops of a multi (MultiOperationRecord.java).
 
-    A header (int type, bool done, int err) stands before each op. After the last op comes a header
+    A header (int type, bool done, int err) is before each op. After the last op comes a header
     without an op.
     """
     ops: list[MultiOp] = []

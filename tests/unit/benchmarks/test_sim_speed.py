@@ -22,6 +22,11 @@ def test_its_report_has_the_figures_and_the_target(
     [target] = report["targets"]
     assert target["name"] == "virtual seconds a processor second"
     assert target["holds"]
+    shares = {share["package"]: share for share in report["figures"]["profile"]}
+    assert sum(share["percent"] for share in shares.values()) == pytest.approx(100, abs=2)
+    assert shares["sim"]["calls"] > 1_000
+    assert {"replication", "clients", "network", "generated code"} <= shares.keys()
+    assert any("sim_loop.py" in line for line in report["figures"]["functions"])
     shown = capsys.readouterr().out
     assert "tottime" in shown
     assert "sim_loop.py" in shown

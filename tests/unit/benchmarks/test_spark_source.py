@@ -52,7 +52,7 @@ def test_ratios_are_of_the_runs_of_one_turn_and_the_fixed_time_is_taken_off() ->
     said = add_to_report(report, "here", 1000, all_lines=Measured(seconds), few=few)
     assert report.figures["here: ours, rows/s"] == 500
     assert report.figures["here: ours, fixed s"] == 1.0
-    assert report.figures["here: ours / official, by turn"] == "1.50 to 2.50"
+    assert report.figures["here: ours / official, turn by turn"] == "1.50 to 2.50"
     assert report.figures["here: ours / official, without fixed s"] == 4.0
     default, tuned = report.targets
     assert (default.name, default.value, default.target) == ("here: ours / official", 2.0, 1.3)

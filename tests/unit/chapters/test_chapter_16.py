@@ -70,7 +70,7 @@ def test_the_offsets_of_the_last_finished_batch_count(tmp_path: Path) -> None:
     [
         (["16", "--job", "plane"], "chapter 16 has no job 'plane'; there are: plan, follow"),
         (["02", "--job", "plan"], "chapter 02 has no job 'plan'; there are: none"),
-        (["16", "--cluster", "mine"], "--cluster belongs to --job"),
+        (["16", "--cluster", "mine"], "--cluster needs --job"),
     ],
 )
 def test_a_job_that_cannot_be_is_refused_in_one_line(words: list[str], said: str) -> None:

@@ -90,7 +90,7 @@ def test_without_the_dashboard_a_step_tells_what_it_is_about(tmp_path: Path) -> 
     result = CliRunner(env={"KAFKA_EDU_HOME": str(tmp_path)}).invoke(chapter, words)
     step = result.output.partition("4/5 ·")[2].partition("5/5 ·")[0]
     gone, elected = re.findall(r"^ +b\d  (.*)$", step, flags=re.MULTILINE)
-    assert gone == "broker 2 is gone: its session ended"
+    assert gone == "broker 2 has lost its session"
     assert elected.startswith("leader of web-2 ")
     assert elected.endswith("2 → 0  because broker 2 is gone")
 

@@ -69,7 +69,7 @@ def test_the_command_says_where_one_is_and_why_it_goes_on(tmp_path: Path) -> Non
     result = CliRunner(env={"COLUMNS": "160"}).invoke(learn, ["--dir", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "00 A first lesson" in result.output
-    assert "Next: 00 A first lesson. See the one promise" in result.output
+    assert "Next: 00 A first lesson. See Kafka's main promise" in result.output
     assert "chapter 00" in result.output
     assert "cluster fresh" in result.output
     assert "[enter]" not in result.output, "there is no terminal to press a key in"
@@ -80,7 +80,7 @@ def test_at_the_end_there_is_no_next_step(tmp_path: Path) -> None:
     for step in way(tmp_path):
         store.change(step.id, lambda record: record._replace(passed="2026-01-01"))
     result = CliRunner().invoke(learn, ["--dir", str(tmp_path)])
-    assert "You have done everything that there is" in result.output
+    assert "You have done all steps that exist" in result.output
 
 
 def test_what_serves_in_a_broker_of_ones_own_is_counted(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_each_kind_of_rot_is_seen() -> None:
     late = PAGE.replace("6.2 s", "62 s")
     names = {"slot": "17", "all": "30000", "elected": "17000", "killed": "11000"}
     assert objections(late, names)[2] == "the page's 62000 is not 5500 to 9000"
-    assert objections("a b<!-- range: x 1..2 -->", {"x": "1"}) == ["'b' and '1' are to be numbers"]
+    assert objections("a b<!-- range: x 1..2 -->", {"x": "1"}) == ["'b' and '1' must be numbers"]
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ def test_without_a_chapter_it_lists_them() -> None:
     [
         (("99",), "there is no chapter '99'"),
         (("05", "--listen", "everywhere"), "is not ADDRESS[:PORT]"),
-        (("05", "--listen", "127.0.0.1:99999"), "is no port"),
+        (("05", "--listen", "127.0.0.1:99999"), "is not a port"),
         (("05", "--teams", ","), "--teams names no team"),
-        (("05", "--teams", "red,Red"), "somebody is called Red already"),
+        (("05", "--teams", "red,Red"), "a team has the name Red already"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(words: tuple[str, ...], said: str) -> None:

@@ -40,7 +40,9 @@ def test_an_output_that_doubled_nothing_shows_nothing() -> None:
 
 
 def test_a_kill_that_found_no_batch_does_not_hold() -> None:
-    assert missed(ALL._replace(killed=Killed({}, 1, 1, 2))) == ["jobs killed in mid-batch"]
+    assert missed(ALL._replace(killed=Killed({}, 1, 1, 2))) == [
+        "jobs killed in the middle of a batch"
+    ]
 
 
 def test_without_a_full_java_the_executors_kill_is_said_to_be_missing() -> None:

@@ -139,6 +139,6 @@ def test_reading_gives_up_when_no_more_records_come(monkeypatch: pytest.MonkeyPa
     with pytest.raises(Standstill) as raised:
         read_all(TheCluster(), "web", {0: 1})
     assert str(raised.value) == (
-        "nothing moved for 0 s while the demo waited for the records of web, up to the ends"
+        "nothing changed for 0 s while the demo waited for the records of web, up to the ends"
         " {0: 2}; seen last: 0 records read"
     )

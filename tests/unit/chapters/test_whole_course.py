@@ -49,4 +49,4 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps({"name": "else"}), encoding="utf-8")
     result = CliRunner().invoke(learn, ["--dir", str(tmp_path), "--prove", str(file)])
     assert result.exit_code == 1
-    assert "has something else than a run of the course" in result.output
+    assert "is not the record of a run of the course" in result.output

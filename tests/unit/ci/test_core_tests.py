@@ -24,6 +24,7 @@ def test_a_module_of_the_core_has_a_test_of_its_name(module: Path) -> None:
     assert re.search(r"^(async )?def test_", test.read_text(), re.MULTILINE)
 
 
+@pytest.mark.source
 def test_every_module_is_reached_by_some_test() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / ".ci" / "module_tests", "--missing"],

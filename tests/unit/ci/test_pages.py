@@ -133,6 +133,7 @@ def import_graph() -> ModuleType:
     return graph
 
 
+@pytest.mark.source
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = import_graph()
     modules = graph.modules()
@@ -144,6 +145,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert all(imported in planted[module] for module, imported in pairwise(circle))
 
 
+@pytest.mark.source
 def test_the_picture_of_the_rooms_is_as_the_imports_are() -> None:
     graph = import_graph()
     drawn = (ROOT / "docs" / "figures" / "imports.dot").read_text(encoding="utf-8")

@@ -51,7 +51,7 @@ def test_the_chain_of_a_new_leader_goes_back_to_the_watch(tmp_path: Path) -> Non
 
 def test_an_event_is_named_by_process_and_number() -> None:
     result = run_chain("b2#251")
-    assert "▶ controller deals with BrokerChange" in result.output
+    assert "▶ controller handles BrokerChange" in result.output
     assert "What followed" in result.output
     assert "leads web-2 from offset 1,255 on" in result.output
 
@@ -68,7 +68,7 @@ def test_many_effects_of_one_kind_are_one_line_and_the_rest_is_counted() -> None
         (["LeaderElectd"], "there is no event 'LeaderElectd': did you mean LeaderElected?"),
         (["b1#9999"], "b1#9999 is not here: there are facts"),
         (["b7#1"], "no fact of b7 is here, only of: b0, b1, b2, sup, zk"),
-        (["x1#1"], "'x1' is no process"),
+        (["x1#1"], "'x1' is not a process"),
         (["LeaderElected", "nosuch"], "holds nosuch"),
         (["UncleanTruncation"], "no UncleanTruncation was recorded"),
     ],
@@ -96,7 +96,7 @@ def test_show_has_a_column_for_each_process_and_filters() -> None:
 def test_a_topic_is_found_by_its_partitions_and_paths_not_by_its_beginning(tmp_path: Path) -> None:
     result = run_trace("show", str(KILLED), "--topic", "we")
     assert result.exit_code == 1
-    assert "is what you asked for" in result.output
+    assert "matches your options" in result.output
     of_web = run_trace("show", str(KILLED), "--topic", "web", "--event", "ZnodeCreated").output
     assert "/brokers/topics/web/partitions/0/state" in of_web
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
     empty, broken = tmp_path / "empty.jsonl", tmp_path / "broken.jsonl"
     empty.write_bytes(header)
     broken.write_bytes(b"hello\n")
-    for file, message in ((empty, "nothing is recorded in"), (broken, "no stream of kafka-edu")):
+    for file, message in ((empty, "nothing is recorded in"), (broken, "not a stream of kafka-edu")):
         for result in (
             run_trace("show", str(file)),
             CliRunner().invoke(chain, ["b1#1", "--replay", str(file)]),
@@ -137,7 +137,7 @@ def test_a_live_cluster_that_is_not_there_is_one_clear_line(
 def test_a_wrong_option_says_what_is_right(words: list[str]) -> None:
     result = run_trace(*words)
     assert result.exit_code == 2
-    assert "is no length of time such as" in result.output or "docs/events.md" in result.output
+    assert "is not a length of time such as" in result.output or "docs/events.md" in result.output
 
 
 def test_show_writes_one_json_object_a_line(tmp_path: Path) -> None:

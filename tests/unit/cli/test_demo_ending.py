@@ -35,7 +35,7 @@ def run(error: BaseException) -> tuple[int, list[str], BaseException | None]:
     "error",
     [
         ClusterError("broker-1 ended with code 1: a bug"),
-        Standstill("nothing moved for 180 s"),
+        Standstill("nothing changed for 180 s"),
         KafkaException(Errors.NOT_CONTROLLER, "no controller"),
         AdminTimeoutError("Timed out waiting for a node assignment."),
         confluent_kafka.KafkaException(
@@ -59,7 +59,7 @@ def test_it_says_what_happened_why_and_what_to_do(error: Exception) -> None:
     code, lines, _ = run(error)
     assert code == 1
     assert [line.partition(":")[0] for line in lines] == list(HEADINGS)
-    assert lines[0].startswith("What happened: The demo breakfast could not go on: ")
+    assert lines[0].startswith("What happened: The demo breakfast could not continue: ")
     assert (str(error) or type(error).__name__) in lines[0]
     assert all(line.endswith(".") for line in lines[1:])
 
@@ -68,7 +68,7 @@ def test_it_says_what_happened_why_and_what_to_do(error: Exception) -> None:
     ("error", "place"),
     [
         (OSError(errno.ENOSPC, "No space left", "/small/disk/log"), "/small/disk/log"),
-        (Standstill("nothing moved for 180 s", "/small/disk"), "/small/disk"),
+        (Standstill("nothing changed for 180 s", "/small/disk"), "/small/disk"),
         (
             ClusterError("broker-1 ended with code 1: [Errno 28] No space left on device"),
             tempfile.gettempdir(),

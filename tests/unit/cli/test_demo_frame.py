@@ -50,7 +50,7 @@ def test_report_and_exit_code(tmp_path: Path, grams: int, code: int, verdict: st
 
 @pytest.mark.parametrize(
     ("grams", "happened"),
-    [(5, "It was weighed."), (11, "Not everything went as it should.")],
+    [(5, "It was weighed."), (11, "Some targets were missed:")],
 )
 def test_a_demo_ends_with_three_sentences(grams: int, happened: str) -> None:
     output = CliRunner().invoke(weighing, ["--grams", str(grams)]).output
@@ -73,7 +73,7 @@ def test_a_cluster_error_ends_it_with_its_words(tmp_path: Path) -> None:
     result = CliRunner().invoke(weighing, ["--grams", "-1", "--json", str(file)])
     assert result.exit_code == 1
     happened, why, what_to_do = result.output.splitlines()
-    assert happened == "What happened: The demo weighing could not go on: the scales are broken"
+    assert happened == "What happened: The demo weighing could not continue: the scales are broken"
     assert why.startswith("Why: The demo's cluster")
     assert what_to_do.startswith("What to do: ")
     assert not file.exists()

@@ -193,7 +193,7 @@ def test_an_argument_that_is_not_utf_8_is_said_in_words(words: list[str]) -> Non
     )
     assert (done.returncode, done.stderr) == (
         2,
-        "Error: names are UTF-8 in Kafka and ZooKeeper, and this argument is not: a?b\n",
+        "Error: names in Kafka and ZooKeeper are UTF-8, and this argument is not UTF-8: a?b\n",
     )
 
 

@@ -86,6 +86,7 @@ def texts(module: Path) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.source
 @pytest.mark.parametrize("folder", ["kafka_edu", "tui", "chapters", "exercises", "benchmarks"])
 def test_every_message_gets_the_programs_name_from_one_function(folder: str) -> None:
     typed = re.compile(rf"(\./)?kafka-edu ({COMMAND_NAMES}|COMMAND)\b")

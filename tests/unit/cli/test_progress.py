@@ -44,7 +44,7 @@ def test_it_gives_up_when_nothing_moves_and_says_what_it_saw(clock: Clock) -> No
     with pytest.raises(Standstill) as raised:
         progress.note({"acked": 7})
     assert str(raised.value) == (
-        "nothing moved for 60 s while the demo waited for acks on all partitions; seen last:"
+        "nothing changed for 60 s while the demo waited for acks on all partitions; seen last:"
         " {'acked': 7}"
     )
 

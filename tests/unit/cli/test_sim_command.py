@@ -1,11 +1,13 @@
 """`kafka-edu sim`: what it prints, its exit codes, and its errors."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from exercises.runner.manifest import find_exercise
 from kafka_edu.cli.sim.command import sim
 from kafka_edu.cli.sim.scenario_files import SHIPPED
 from kafka_edu.sim.planted_faults import PLANTED
@@ -115,7 +117,13 @@ def test_a_planted_fault_is_found_shrunk_and_replayed(small: Path, tmp_path: Pat
     output.write_text(text, encoding="utf-8")
     other = call("replay", output, *plant)
     assert other.exit_code == 1
-    assert "the facts differ" in other.output
+    assert "Expected 4f1a; it was written with another planted fault" in other.output
+    assert "another version of the code" not in other.output
+    output.write_text(re.sub("> code .*", "> code 27b1", text), encoding="utf-8")
+    older = call("replay", output, *plant)
+    assert older.exit_code == 1
+    assert "short.sim was written by another version of the code (27b1, and this" in older.output
+    assert "Expected 4f1a; another version of the code wrote it" in older.output
 
 
 def test_nothing_to_shrink_is_said(small: Path) -> None:
@@ -131,6 +139,7 @@ def test_nothing_to_shrink_is_said(small: Path) -> None:
         (("run", "replicaton"), "these are replication, controller"),
         (("run", "replication", "--plant", "rust"), "there is no fault 'rust'"),
         (("replay", "replication"), "names no seed"),
+        (("shrink", "replication", "--output", "nowhere/x.sim"), "there is no folder nowhere"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(arguments: tuple[str, ...], said: str) -> None:
@@ -168,3 +177,66 @@ def test_two_futures_are_compared(small: Path, tmp_path: Path) -> None:
     same = call("compare", quiet, quiet)
     assert same.exit_code == 0
     assert "one future" in same.output
+
+
+FIRST_LINE = "        if expiration_ms < self.current_time_ms + self.tick_ms:\n"
+"""The first line of `add` in the reference solution of 02-1, after its docstring."""
+
+
+def call_with_wheel(small: Path, first: str, *options: str) -> Result:
+    """Play with the reference solution of 02-1, with another first line in `add`."""
+    wheel, source = small.with_name("wheel.py"), find_exercise("02-1").solution.read_text()
+    assert FIRST_LINE in source
+    wheel.write_text(source.replace(FIRST_LINE, f"        {first}\n{FIRST_LINE}"), encoding="utf-8")
+    return call("run", small, "--learner", f"02-1={wheel}", *options)
+
+
+def test_a_learners_part_serves_and_its_prints_and_lines_are_told(small: Path) -> None:
+    result = call_with_wheel(small, "print('add', self)", "--steps")
+    assert result.exit_code == 0, result.output
+    assert "broker 1, 02-1 prints: add <learner.TimingWheel object at 0x…>" in result.output
+    assert "line 31: return self.level, tick % self.slots[0], left_over_ms" in result.output
+    assert "✓ played again: the same facts" in result.output
+
+
+def test_a_learners_part_that_is_not_deterministic_is_named(small: Path) -> None:
+    result = call_with_wheel(small, "print(__import__('random').random())")
+    assert result.exit_code == 1
+    assert "✕ 02-1 is not deterministic: the same seed has given two runs. They part at 1." in (
+        result.output
+    )
+    assert "First it printed '0." in result.output
+
+
+def test_a_learners_error_has_his_file_and_line_and_no_frame_of_ours(small: Path) -> None:
+    result = call_with_wheel(small, "return 1 / 0")
+    assert result.exit_code == 1
+    assert " times, first in " in result.output
+    assert "wheel.py:26: ZeroDivisionError: division by zero" in result.output
+    assert "from now on our code serves" in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--learner", "02-1"), "'02-1' is not EXERCISE=FILE, such as 02-1=wheel.py"),
+        (("--learner", "02-1=none.py"), "there is no file"),
+        (("--learner", "2:02-1=none.py"), "there is no broker 2; they are 1 to 1"),
+        (("--learner", "99-1=none.py"), "no part of a simulated broker belongs to exercise"),
+        (("--steps",), "--steps prints the answers of a learner's part: name one"),
+    ],
+)
+def test_a_learners_part_that_is_not_there_is_said(
+    small: Path, options: tuple[str, ...], said: str
+) -> None:
+    result = call("run", small, *options)
+    assert result.exit_code != 0
+    assert said in result.output
+
+
+def test_a_learners_file_with_a_wrong_line_is_one_line(small: Path) -> None:
+    result = call_with_wheel(small, "return (")
+    assert result.exit_code == 1
+    assert result.output.strip().count("\n") == 0
+    assert "wheel.py:26: SyntaxError" in result.output

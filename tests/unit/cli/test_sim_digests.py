@@ -23,6 +23,7 @@ def test_a_digest_is_written_and_compared(tmp_path: Path) -> None:
     without = CliRunner().invoke(sim, ["digests", str(path)])
     assert without.exit_code == 1
     assert "the file has none" in without.output
+    assert f"sim digests --write {path}" in without.output
     written = CliRunner().invoke(sim, ["digests", "--write", str(path)])
     assert written.exit_code == 0, written.output
     text = path.read_text(encoding="utf-8")

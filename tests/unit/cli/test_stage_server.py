@@ -1,5 +1,6 @@
 """A simulated run as a process of its own, asked over its sockets, without a dashboard."""
 
+import asyncio
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +16,11 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
 from kafka_edu.trace.events.simulation import SimulationSampled
 from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessSnapshot
+from kafka_edu.trace.events.timer import TimerSampled
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 from tests.waiting import PATIENCE_S, wait_for
+from tui.asking import by_socket
+from tui.simulated_load import SimulatedLoad
 
 SCENARIO = """\
 > cluster brokers=2
@@ -28,12 +32,12 @@ SCENARIO = """\
 
 
 @contextmanager
-def served(tmp_path: Path, text: str = SCENARIO) -> Iterator[ClusterFolder]:
+def served(tmp_path: Path, text: str = SCENARIO, how: str = "3") -> Iterator[ClusterFolder]:
     """Serve a run in a process of its own, until the test has ended."""
     folder, file = ClusterFolder(tmp_path / "sim"), tmp_path / "short.sim"
     file.write_text(text, encoding="utf-8")
     with subprocess.Popen(
-        python_command("kafka_edu.cli.sim.stage_server", str(folder.path), str(file), "3"),
+        python_command("kafka_edu.cli.sim.stage_server", str(folder.path), str(file), how),
         env=python_environment(),
         stdin=subprocess.PIPE,
     ) as process:
@@ -94,18 +98,64 @@ def test_one_socket_has_the_events_of_all_processes_and_the_clock(tmp_path: Path
     assert play(future, 3).digest != play(read(tmp_path / "short.sim"), 3).digest
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("> cluster brokers=2\n> topic t\n> explode now\n", "there is no command 'explode'"),
-        ("> cluster brokers=2\n", "a line is missing. Write: > topic t"),
-    ],
-)
-def test_a_scenario_that_cannot_run_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_load_runs_at_some_moments_of_a_run_and_not_at_others(tmp_path: Path) -> None:
+    with (
+        served(tmp_path) as folder,
+        ActionClient(ActionAddress.read(folder.action_address)) as client,
+    ):
+        load = SimulatedLoad(by_socket(folder))
+
+        def runs() -> bool:
+            return asyncio.run(load.runs())
+
+        client.ask("wait-ready")
+        client.ask("sim-pause")
+        status = client.ask("status")["status"]
+        assert isinstance(status, dict)
+        before_us = status["simulation"]["at_us"]
+        assert not runs()
+        asyncio.run(load.start(("--rate", "5")))
+        assert runs()
+        client.ask("sim-back", at_us=before_us, plays=False)
+        assert not runs(), "the run has gone back to a moment before the load"
+        client.ask("sim-step")
+        asyncio.run(load.start(("--seconds", "0.1")))
+        assert runs()
+        client.ask("sim-run")
+        wait_for(lambda: not runs(), "the load's time is over")
+
+
+def test_a_run_that_follows_another_one_samples_nothing_on_its_way(tmp_path: Path) -> None:
+    point_us = 2_500_000
+    with (
+        served(tmp_path, how="follow") as folder,
+        TraceClient(EventsAddress.read(str(folder.supervisor_events)), gauges=True) as events,
+        ActionClient(ActionAddress.read(folder.action_address)) as client,
+    ):
+        client.ask("sim-follow", points=f"{point_us}:{1_000 * point_us}:0")
+        sampled_us, states = set[int](), list[SimulationSampled]()
+
+        def is_there(envelope: Envelope) -> bool:
+            if isinstance(envelope.event, TimerSampled):
+                sampled_us.add(envelope.mono_us)
+            if isinstance(envelope.event, SimulationSampled):
+                states.append(envelope.event)
+            return bool(states) and states[-1].at_us == point_us
+
+        events.wait_for(is_there, PATIENCE_S)
+    assert sampled_us <= {0, point_us}, "when somebody began to watch, and at the point"
+    assert point_us in sampled_us
+    assert [one.at_us for one in states] == sorted(one.at_us for one in states)
+
+
+def refused(tmp_path: Path, text: str, *arguments: str) -> str:
+    """Return the one line with which a run that cannot be served ends."""
     file = tmp_path / "bad.sim"
     file.write_text(text, encoding="utf-8")
     done = subprocess.run(
-        python_command("kafka_edu.cli.sim.stage_server", str(tmp_path / "sim"), str(file)),
+        python_command(
+            "kafka_edu.cli.sim.stage_server", str(tmp_path / "sim"), str(file), *arguments
+        ),
         env=python_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -114,6 +164,25 @@ def test_a_scenario_that_cannot_run_is_one_line(tmp_path: Path, text: str, said:
         check=False,
     )
     assert done.returncode == 1
-    assert said in done.stderr
-    assert "bad.sim" in done.stderr
     assert done.stderr.strip().count("\n") == 0
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("> cluster brokers=2\n> topic t\n> explode now\n", "there is no command 'explode'"),
+        ("> cluster brokers=2\n", "a line is missing. Write: > run 10s"),
+    ],
+)
+def test_a_scenario_that_cannot_run_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    line = refused(tmp_path, text)
+    assert said in line
+    assert "bad.sim" in line
+
+
+def test_a_learners_part_that_cannot_serve_is_one_line(tmp_path: Path) -> None:
+    wheel = tmp_path / "wheel.py"
+    wheel.write_text("class TimingWheel\n", encoding="utf-8")
+    line = refused(tmp_path, SCENARIO, "", f"02-1={wheel}")
+    assert "wheel.py:1: SyntaxError: " in line

@@ -93,8 +93,8 @@ def test_hops_that_were_not_recorded_are_named_and_the_present_fills_in(
     assert result.exit_code == 0, result.output
     words = " ".join(result.output.split())
     assert "when the request arrived was not recorded" in words
-    assert "committed: the high watermark is 2; when it passed was not recorded" in words
-    assert "no fetch by which a consumer took it was recorded" in words
+    assert "committed: the high watermark is 2; the moment when it passed was not recorded" in words
+    assert "no fetch of this record by a consumer was recorded" in words
 
 
 def test_a_slow_produce_has_hops_at_level_state_and_is_found_by_its_request(

@@ -364,7 +364,7 @@ def test_two_producers_with_one_client_id_leave_send_uncertain() -> None:
         (LEADER, 1, 0, received(5)),
     )
     before, _ = steps_of(envelopes, 0, 0, 5)
-    assert before[0] == "when send() put it into its batch was not recorded"
+    assert before[0] == "the moment when send() put it into its batch was not recorded"
     assert before[-1] == "shop sends Produce #5 to broker 1"
 
 
@@ -382,7 +382,7 @@ def test_without_the_brokers_hops_the_acknowledgement_names_the_batch() -> None:
         "shop ends batch 1, 9 ms after it began, and calls the record's callback with offset 4"
     ]
     before, after = steps_of(envelopes, 5, None, None)
-    assert before == ["how the producer's send() took it was not recorded"]
+    assert before == ["the producer's send() was not recorded"]
     assert after == []
 
 

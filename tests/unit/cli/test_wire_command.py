@@ -186,7 +186,7 @@ def test_show_wants_a_file_or_a_cluster(tmp_path: Path) -> None:
     assert "cannot be read" in run("show", str(tmp_path / "missing")).output
     other = tmp_path / "other"
     other.write_text("hello\n")
-    assert "no capture of frames" in run("show", str(other)).output
+    assert "not a capture of frames" in run("show", str(other)).output
     assert "there is no cluster" in run("show", "--live", "--cluster", "nowhere").output
     assert "there is no cluster" in run("capture", "*", "--cluster", "nowhere").output
 

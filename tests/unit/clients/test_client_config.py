@@ -41,7 +41,7 @@ def test_an_address_is_a_host_and_a_port() -> None:
     assert address("a.b:9092") == ("a.b", 9092)
     assert address("[::1]:9092") == ("::1", 9092)
     for wrong in ("a", ":1", "a:0", "a:65536", "a:-1"):
-        with pytest.raises(ConfigException, match="it is no host:port"):
+        with pytest.raises(ConfigException, match="it is not host:port"):
             address(wrong)
 
 

@@ -46,6 +46,24 @@ def test_an_older_leader_epoch_replaces_no_newer_one() -> None:
     assert known.leader("t", 0) == 2
 
 
+def test_an_answer_without_some_partitions_moves_no_other_partition_to_their_place() -> None:
+    """A broker that has just started may not know all partitions yet."""
+    known, core = metadata(), Core(brokers=(1, 2))
+    known.use("t", 0)
+    core.leaders = {0: (1, 0), 1: (1, 0), 2: (2, 5)}
+    whole = core.metadata_answer()
+    core.leaders = {0: (1, 0), 2: (2, 5)}
+    known.request(0)
+    known.update(core.metadata_answer(), 0)
+    assert [known.leader("t", index) for index in range(4)] == [1, NO_LEADER, 2, NO_LEADER]
+    assert known.next_update_ms(0) == 100, "the answer was not whole"
+    known.update(whole, 0)
+    assert [known.leader("t", index) for index in range(3)] == [1, 1, 2]
+    core.leaders = {2: (2, 6)}
+    known.update(core.metadata_answer(), 1)
+    assert [known.leader("t", index) for index in range(3)] == [1, 1, 2], "what is known stays"
+
+
 def test_a_partition_without_a_live_leader_is_asked_for_again() -> None:
     known, core = metadata(), Core()
     known.use("t", 0)

@@ -65,6 +65,24 @@ def test_an_endless_loop_is_stopped_by_its_processor_time() -> None:
     assert overdrawn(spent, ALLOWANCE.widened(0.1, 0.0)) == "", "20 times the reference's 0.1 s"
 
 
+def test_the_time_of_a_killed_process_that_nobody_waited_for_counts() -> None:
+    """A JVM with 20 s is killed with its parent, and another one uses 3 s."""
+    used = [1.0, 21.0, 1.0, 1.5, 4.0]
+    spent = measured(*(Usage(float(at), used_s) for at, used_s in enumerate(used)))
+    assert spent.processor_s == pytest.approx(23.0)
+    assert measured(Usage(0.0, 1.0), Usage(1.0, 9.0), Usage(2.0, 0.0)).processor_s == 8.0
+    twice = [0.0, 9.0, 5.0, 2.0, 2.5]
+    spent = measured(*(Usage(float(at), used_s) for at, used_s in enumerate(twice)))
+    assert spent.processor_s == pytest.approx(9.5)
+
+
+def test_a_process_that_ends_while_its_family_is_read_counts_once() -> None:
+    """Its parent was read before it had waited for it, so 20 s are missing for one moment."""
+    used = [1.0, 21.0, 1.2, 21.5, 22.0]
+    spent = measured(*(Usage(float(at), used_s) for at, used_s in enumerate(used)))
+    assert spent.processor_s == pytest.approx(21.0)
+
+
 def test_the_time_for_which_the_reader_itself_had_no_core_is_not_idle() -> None:
     """It began to read at 10 s, and was stopped in the middle for 20 s. The number that it then
     read had those 20 s in it, and the next interval has none of them.
@@ -126,6 +144,21 @@ def test_a_family_is_measured_as_one() -> None:
         finally:
             for pid in family_of(process.pid):
                 os.kill(pid, 9)
+
+
+@needs_proc
+def test_a_family_that_is_killed_has_used_what_was_seen() -> None:
+    """As after the kill of a job with its JVM: only the job has a parent that waits for it."""
+    child = "while True: pass"
+    job = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', '{child}'])"
+    meter = Meter(os.getpid())
+    with subprocess.Popen([sys.executable, "-S", "-c", job], start_new_session=True) as process:
+        until(lambda: (meter.look().processor_s or 0) > 0.3)
+        until(lambda: (family_usage(process.pid).processor_s or 0) > 0.3)
+        seen_s = meter.look().processor_s or 0.0
+        os.killpg(process.pid, 9)
+    spent = [meter.look() for _ in range(3)]
+    assert all((one.processor_s or 0.0) >= seen_s for one in spent)
 
 
 @needs_proc

@@ -108,7 +108,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(first: FirstStart) -> 
     (first.venv / "diary").touch()
     done = first.run()
     assert done.returncode == 1
-    assert "is in the way: it is no Python environment. Move it" in done.stderr
+    assert "is in the way: it is not a Python environment. Move it" in done.stderr
     assert (first.venv / "diary").exists()
 
 

@@ -55,7 +55,7 @@ def test_a_dead_leader_is_replaced_by_ar_order_not_isr_order(cluster: "Controlle
             (3, "it is not alive"),
             (
                 1,
-                "it could lead too, but stands behind 2 in AR; the order of the ISR does not count",
+                "it could lead too, but comes after 2 in AR; the order of the ISR does not count",
             ),
         ),
     )
@@ -114,7 +114,7 @@ def test_no_replica_of_the_isr_is_left_and_unclean_is_off(cluster: "ControllerCl
     assert isinstance(failed, LeaderElectionFailed)
     assert (
         failed.reason
-        == "nobody of AR [2, 3] is alive and in the ISR [2], and an unclean election is not"
+        == "no replica of AR [2, 3] is alive and in the ISR [2], and an unclean election is not"
         " allowed: the partition waits for its ISR"
     )
     assert failed.passed_over == (

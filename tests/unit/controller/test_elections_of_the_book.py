@@ -47,11 +47,11 @@ def test_6_4_3_a_new_partition_is_led_by_the_first_live_one_of_ar() -> None:
     assert why == "the partition is new, and 2 is the first of AR [1, 2, 0] that is alive"
     assert passed_over == (
         (1, "it is not alive"),
-        (0, "it could lead too, but stands behind 2 in AR"),
+        (0, "it could lead too, but comes after 2 in AR"),
     )
     assert (
         first_leader((1, 2, 0), ()).why
-        == "the partition is new, and nobody of AR [1, 2, 0] is alive"
+        == "the partition is new, and no replica of AR [1, 2, 0] is alive"
     )
 
 
@@ -81,7 +81,7 @@ def test_6_4_3_the_isr_s_order_is_named_where_it_would_have_decided_otherwise() 
             (0, "it is not alive"),
             (
                 2,
-                "it could lead too, but stands behind 1 in AR; the order of the ISR does not count",
+                "it could lead too, but comes after 1 in AR; the order of the ISR does not count",
             ),
         ),
     )
@@ -104,7 +104,7 @@ def test_6_4_3_nobody_of_the_isr_is_there_and_unclean_is_false() -> None:
     assert elected is None
     assert (
         said.why
-        == "nobody of AR [0, 1, 2] is alive and in the ISR [0], and an unclean election is not"
+        == "no replica of AR [0, 1, 2] is alive and in the ISR [0], and an unclean election is not"
         " allowed: the partition waits for its ISR"
     )
     assert [broker for broker, _ in said.passed_over] == [0, 1, 2]
@@ -118,13 +118,13 @@ def test_6_4_3_nobody_of_the_isr_is_there_and_unclean_is_true() -> None:
     assert elected == LeaderAndIsr(1, 1, (1,), 0)
     assert (
         said.why
-        == "nobody of AR [0, 1, 2] is alive and in the ISR [0]; an unclean election is allowed, and"
-        " 1 is the first of AR that is alive: what it lacks is lost"
+        == "no replica of AR [0, 1, 2] is alive and in the ISR [0]; an unclean election is allowed,"
+        " and 1 is the first of AR that is alive: records that it lacks are lost"
     )
     assert dict(said.passed_over)[0] == "it is in the ISR, but not alive"
     nobody, said = decide(ElectionStrategy.OFFLINE_PARTITION, (0,), (0, 1, 2), (), unclean=True)
     assert nobody is None
-    assert said.why == "nobody of AR [0, 1, 2] is alive"
+    assert said.why == "no replica of AR [0, 1, 2] is alive"
 
 
 def test_6_4_3_reassignment_takes_the_first_of_the_new_ar() -> None:
@@ -135,7 +135,7 @@ def test_6_4_3_reassignment_takes_the_first_of_the_new_ar() -> None:
     assert said.why == "4 is the first of the new AR [3, 4] that is alive and in the ISR [0, 1, 4]"
     nobody, said = decide(ElectionStrategy.REASSIGN_PARTITION, (0, 1), (3, 4), (0, 1, 3, 4))
     assert nobody is None
-    assert said.why == "nobody of the new AR [3, 4] is alive and in the ISR [0, 1]"
+    assert said.why == "no replica of the new AR [3, 4] is alive and in the ISR [0, 1]"
 
 
 def test_003_the_preferred_replica_is_the_first_of_ar() -> None:
@@ -187,4 +187,4 @@ def test_6_4_3_a_controlled_shutdown_passes_over_the_broker_that_goes() -> None:
         ElectionStrategy.CONTROLLED_SHUTDOWN, (0,), (0, 1, 2), (0, 1, 2), going=(0,)
     )
     assert nobody is None
-    assert said.why == "nobody of AR [0, 1, 2] is alive, in the ISR [0] and not shutting down"
+    assert said.why == "no replica of AR [0, 1, 2] is alive, in the ISR [0] and not shutting down"

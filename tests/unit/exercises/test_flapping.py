@@ -44,9 +44,9 @@ def test_a_cluster_that_is_well_passes() -> None:
     [
         ({"states": ("running", "stopped", "running")}, "all three brokers run", "1 is stopped"),
         ({"records": ("order 0",)}, "no record was lost", "1 of 2 orders are gone"),
-        ({"topic": TOPIC._replace(created=78)}, "is the one of before", "deleted and created"),
-        ({"topic": TOPIC._replace(created=0)}, "is the one of before", "there is no topic"),
-        ({"topic": TOPIC._replace(replicas=(1, 0))}, "is the one of before", "brokers 0, 1"),
+        ({"topic": TOPIC._replace(created=78)}, "is the same as before", "deleted and created"),
+        ({"topic": TOPIC._replace(created=0)}, "is the same as before", "there is no topic"),
+        ({"topic": TOPIC._replace(replicas=(1, 0))}, "is the same as before", "brokers 0, 1"),
         ({"topic": TOPIC._replace(settings="")}, "no setting was changed", "now: none"),
         ({"topic": TOPIC._replace(isr=(0, 2))}, "the ISR is whole", "broker 1 is not in it"),
         ({"pids": (98, 99, 13)}, "were left alone", "broker 0 has another process"),

@@ -1,10 +1,12 @@
 """`lab grade`: which files count, what a grade is, and what is written. No jail is needed here."""
 
+import ast
 import csv
 import io
 import json
 import os
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
@@ -25,7 +27,7 @@ from exercises.grading.grade import (
     grade_class,
 )
 from exercises.grading.outputs import cell, one_line, write_csv, write_json, write_junit
-from exercises.grading.rehearse import NAMES, login, rehearse
+from exercises.grading.rehearse import NAMES, login, made_up, rehearse
 from exercises.grading.submissions import (
     Roster,
     Submission,
@@ -34,7 +36,7 @@ from exercises.grading.submissions import (
 )
 from exercises.runner import spark_sandbox
 from exercises.runner.check import Attempt
-from exercises.runner.manifest import find_exercise
+from exercises.runner.manifest import Exercise, find_exercise
 from exercises.runner.progress import Record, serialize
 from exercises.runner.public_tests import LIMITS, CheckError, Limits, Outcome, Run, TooSlowError
 from kafka_edu.common.busy_machine import NotJudgedError, Spent
@@ -468,10 +470,23 @@ def test_a_reference_that_fails_grades_nobody(monkeypatch: pytest.MonkeyPatch) -
         Grader(EXERCISE, 1, Kind.TRUSTED)
 
 
-def test_a_made_up_class_is_found_as_its_roster_has_it(tmp_path: Path) -> None:
-    made = rehearse(tmp_path / "class", EXERCISE)
+def test_a_made_up_class_of_a_spark_job_has_its_own_attacks_and_a_slow_answer() -> None:
+    exercise = find_exercise("16-4s")
+    made = made_up(exercise)
+    kinds = Counter(one.kind for one in made)
+    assert kinds == {"right": 5, "slow": 1, "wrong": 6, "empty": 2, "copied": 3, "hostile": 13}
+    bad = {one.content for one in made if one.kind in ("slow", "hostile")}
+    assert len(bad) == 14
+    for content in bad:
+        functions = [one for one in ast.parse(content).body if isinstance(one, ast.FunctionDef)]
+        assert exercise.wanted in [one.name for one in functions]
+
+
+@pytest.mark.parametrize("exercise", [EXERCISE, SPARK_JOB], ids=lambda one: one.id)
+def test_a_made_up_class_is_found_as_its_roster_has_it(tmp_path: Path, exercise: Exercise) -> None:
+    made = rehearse(tmp_path / "class", exercise)
     known = Roster(tmp_path / "class" / "roster.csv")
-    found = find_submissions(tmp_path / "class" / "submissions", EXERCISE)
+    found = find_submissions(tmp_path / "class" / "submissions", exercise)
     by_login = {known.named(one).student: one for one in found}
     assert set(by_login) == {login(name) for name in NAMES[:30]}
     for name, one in zip(NAMES, made, strict=False):

@@ -44,7 +44,7 @@ def test_the_trouble_itself_does_not_pass() -> None:
         ({"committed": READABLE[:-1]}, "readers get", "1 of 21 are missing"),
         ({"committed": READABLE[::-1]}, "readers get", "their order is another"),
         ({"records": RECORDS[:-3]}, "no record was lost", "3 of 22"),
-        ({"topic": TOPIC._replace(created=78)}, "is the one of before", "made again"),
+        ({"topic": TOPIC._replace(created=78)}, "is the same as before", "made again"),
         ({"topic": TOPIC._replace(settings="")}, "no setting was changed", "now: none"),
         ({"topic": TOPIC._replace(isr=(1, 2))}, "the ISR is whole", "broker 0 is not in it"),
     ],

@@ -144,7 +144,7 @@ def test_the_page_of_the_labs_lists_them_all() -> None:
             if exercise.id in SEAMS
             else "serves in the simulator"
             if exercise.live.startswith("ch18_two_clocks.")
-            else "is tried with one"
+            else "is checked on a cluster"
             if exercise.live
             else "the cluster is the exercise"
             if exercise.trouble
@@ -178,7 +178,7 @@ def test_the_checks_are_proved_in_a_table(tmp_path: Path) -> None:
     for ignored in (["--only", "test_2_ms"], [str(tmp_path / "timing_wheel.py")]):
         refused = run.invoke(lab, [*words, *ignored])
         assert refused.exit_code == 2
-        assert "leave FILE and --only away" in refused.output
+        assert "leave out FILE and --only" in refused.output
     for arguments in (["check"], ["check", "--all"], ["check", "02-1", "--all"]):
         assert run.invoke(lab, arguments).exit_code == 2
 

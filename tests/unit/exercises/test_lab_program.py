@@ -1,15 +1,20 @@
 """A program next to the cluster of an operate exercise: its settings, its notes, and its end."""
 
+import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple, Self
 
 import pytest
 
 from exercises import lab_program
+from exercises.ch13_consumer_groups.ex08_lag import office
+from exercises.ch14_offsets.ex06_reset_group import billing
+from exercises.ch16_spark.ex18s_falls_behind import shop
 from exercises.lab_program import (
     SILENT_S,
     LabProgram,
@@ -147,3 +152,50 @@ def test_a_program_works_while_its_cluster_is_up(
         is_up = while_cluster_is_up(tmp_path, supervisor.pid)
         supervisor.communicate(b"\n")
     assert not is_up()
+
+
+class LonelyProducer:
+    """A producer whose brokers are gone. A call of `close` would wait for them."""
+
+    sent = 0
+
+    def __init__(self, config: object, trace: object) -> None:
+        del config, trace
+
+    async def start(self) -> Self:
+        return self
+
+    async def send(self, *_: object, **__: object) -> None:
+        LonelyProducer.sent += 1
+
+    async def flush(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        raise AssertionError("the program waits for brokers that are gone")
+
+
+@pytest.mark.parametrize(
+    ("module", "program"),
+    [
+        (shop, lambda folder: shop.Shop(folder, 1, "b:1", 7)),
+        (office, lambda folder: office.Office(folder, 1, "b:1", folder / "file")),
+        (billing, lambda folder: billing.Billing(folder, 1, "b:1", folder / "file", [0])),
+    ],
+    ids=["16-18s", "13-8", "14-6"],
+)
+def test_a_program_whose_cluster_is_gone_ends_and_closes_nothing(
+    module: ModuleType,
+    program: Callable[[Path], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The supervisor was killed, so the program's own `os._exit` is all that ends it."""
+    up = iter([True, True, False])
+    (tmp_path / "file").write_text("workers=0\nmembers=0\n", encoding="utf-8")
+    monkeypatch.setattr(module, "while_cluster_is_up", lambda *_: lambda: next(up))
+    monkeypatch.setattr(module, "Producer", LonelyProducer)
+    monkeypatch.setattr(LonelyProducer, "sent", 0)
+    asyncio.run(program(tmp_path).run(None))
+    assert LonelyProducer.sent > 0
+    assert json.loads((tmp_path / module.NOTES).read_text(encoding="utf-8"))["pid"]

@@ -60,8 +60,8 @@ def test_a_group_that_is_well_passes() -> None:
     ("now", "says", "seen"),
     [
         ({"states": ("stopped", "running", "running")}, "all three", "0 is stopped"),
-        ({"topic": TOPIC._replace(created=99)}, "is the one of before", "created again"),
-        ({"topic": TOPIC._replace(created=0)}, "is the one of before", "there is no topic"),
+        ({"topic": TOPIC._replace(created=99)}, "is the same as before", "created again"),
+        ({"topic": TOPIC._replace(created=0)}, "is the same as before", "there is no topic"),
         ({"topic": TOPIC._replace(settings="topic orders x=1")}, "no setting", "orders x=1"),
         ({"office": None}, "the office is open", "has ended"),
         (office(pid=78), "the office is open", "has ended"),

@@ -4,12 +4,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Final
 
 import pytest
+from rich.console import Console
 
-from exercises.prove import prove_solutions, prove_wrong
+from exercises import prove
+from exercises.prove import Proof, prove_solutions, prove_wrong, show_proofs
 from exercises.runner import check as checking
 from exercises.runner import live, public_tests
 from exercises.runner.check import Attempt, check_public, fair_attempt
@@ -108,6 +111,30 @@ def test_a_check_is_not_judged_while_the_reference_fails(
     assert "not judged" in proof.seen
     (proof,) = prove_wrong([wrong_answer(EXERCISE, "rounded_up")], 7)
     assert "not judged" in proof.seen
+
+
+def test_a_cluster_that_fails_is_a_result_and_the_table_is_shown_in_any_case(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    live = wrong_answer(find_exercise("16-18s"), "nothing_done")
+
+    def fails(*_: object) -> tuple[Step, ...]:
+        raise ClusterError("the query seems to hang")
+
+    passed = checking.Verdict("16-18s", "report.py", 1, "", run_of(RIGHT).outcomes, None)
+    monkeypatch.setattr(prove, "check_public", lambda *_, **__: passed)
+    monkeypatch.setattr(prove, "operate", fails)
+    (proof,) = prove_wrong([live], 1, live=True)
+    assert (proof.as_expected, proof.seen) == (False, "the query seems to hang")
+
+    def stopped() -> Iterator[Proof]:
+        yield proof
+        raise KeyboardInterrupt
+
+    shown = StringIO()
+    with pytest.raises(KeyboardInterrupt):
+        show_proofs(Console(file=shown, width=120), stopped(), "fails as stated")
+    assert "the query seems to hang" in shown.getvalue()
 
 
 def test_a_run_is_stopped_by_what_it_spends() -> None:

@@ -79,7 +79,7 @@ def test_a_wrong_prediction_is_answered_by_the_events_and_by_new_numbers(tmp_pat
     result = run.invoke(lab, check)
     assert result.exit_code == 1
     assert "TimerTaskDemoted    A" in result.output
-    assert "These numbers are used up" in result.output
+    assert "These numbers cannot be used again" in result.output
     assert work.record.seed != unanswered
     questions = (work.folder / "questions.md").read_text(encoding="utf-8")
     assert f"{plan(work.record.seed).a_ms:,} ms" in questions

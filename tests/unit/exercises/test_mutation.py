@@ -3,7 +3,9 @@
 The mutants themselves are run by `./kafka-edu lab mutate --all`, which takes some minutes.
 """
 
+from collections import Counter
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from click.testing import CliRunner
@@ -23,8 +25,9 @@ from exercises.mutation_table import (
     write_table,
 )
 from exercises.runner.check import Verdict
-from exercises.runner.manifest import ROOT, find_exercise, load_manifest
-from exercises.runner.public_tests import LIMITS, CheckError, Outcome
+from exercises.runner.manifest import ROOT, Exercise, find_exercise, load_manifest
+from exercises.runner.public_tests import LIMITS, CheckError, Outcome, run_public_tests
+from kafka_edu.spark.driver_client import Drivers
 
 EXERCISE = find_exercise("02-1")
 PROGRAM = '''\
@@ -233,7 +236,7 @@ def test_a_run_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp_pat
         "test_many",
         "test_due",
         "test_many",
-        "it cannot be loaded: line 1: wrong",
+        "line 1: wrong",
         "",
     ]
     assert Memory(tmp_path, EXERCISE, resume=False).results == {}
@@ -253,6 +256,53 @@ def test_one_mutant_in_earnest(tmp_path: Path) -> None:
     wrong = next(m for m in mutants_of(EXERCISE) if m.code.startswith("if expiration_ms <"))
     assert isinstance(wrong, Mutant)
     assert mutation_run.try_mutant(EXERCISE, wrong, tmp_path) == Result("test_ends_of_level_1")
+
+
+def test_a_mutant_that_cannot_be_loaded_fails_in_the_first_test(tmp_path: Path) -> None:
+    broken = Mutant(1, "", "", "raise ValueError\n", given=False)
+    assert mutation_run.try_mutant(EXERCISE, broken, tmp_path) == Result("test_due")
+
+
+def test_mutants_of_a_spark_job_that_run_at_once_have_a_jvm_each(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path))
+    exercise = find_exercise("16-1s")
+    used: list[tuple[Path, Path]] = []
+    both_run, ended = Barrier(2, timeout=60.0), list[Path]()
+
+    def check(exercise: Exercise, file: Path, seed: int, **options: object) -> Verdict:
+        drivers = options.get("drivers")
+        if file != exercise.solution:
+            assert isinstance(drivers, Drivers)
+            both_run.wait()
+            used.append((file.parent, drivers.folder))
+        return verdict(Outcome("test_all", "", True))
+
+    monkeypatch.setattr(mutation_run, "check_public", check)
+    monkeypatch.setattr(mutation_run, "mutants_of", lambda _: mutants_of(exercise)[:4])
+    monkeypatch.setattr(Drivers, "end", lambda drivers: ended.append(drivers.folder))
+    memory = Memory(tmp_path, exercise, resume=False)
+    assert mutate(exercise, memory, lambda done, of: None, jobs=2).mutants == 4
+    learners, other = tmp_path / "spark-driver", tmp_path / "spark-driver-2"
+    assert Counter(folder for _, folder in used) == {learners: 2, other: 2}
+    assert len({folder for folder, _ in used}) == 4
+    assert ended == [other], "the learner's own JVM stays"
+
+
+def test_public_tests_use_the_jvm_that_they_are_given(tmp_path: Path) -> None:
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "public_tests.py").write_text(
+        "from kafka_edu.spark.driver_client import Drivers\n"
+        f"def test_folder():\n    assert str(Drivers().folder) == {str(tmp_path / 'jvm')!r}\n",
+        encoding="utf-8",
+    )
+    exercise = EXERCISE._replace(folder=folder)
+    run = run_public_tests(exercise, EXERCISE.solution, 1, drivers=Drivers(tmp_path / "jvm"))
+    assert [outcome.passed for outcome in run.outcomes] == [True]
+    run = run_public_tests(exercise, EXERCISE.solution, 1)
+    assert [outcome.passed for outcome in run.outcomes] == [False]
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_a_check_that_passed_says_that_it_serves(
     monkeypatch.setattr("exercises.command.show_live", lambda *_: steps)
     result = CliRunner().invoke(lab, ["check", "04-1", "--dir", str(tmp_path)])
     assert result.exit_code == 0, result.output
-    assert "It serves in your own broker from now on" in " ".join(result.output.split())
+    assert "It is part of your own broker from now on" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda one: one.id)

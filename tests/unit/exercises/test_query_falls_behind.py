@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from kafka import TopicPartition
 
 from exercises import lab_program
 from exercises.ch16_spark.ex18s_falls_behind import trouble
@@ -81,8 +83,8 @@ def test_a_query_that_has_caught_up_passes() -> None:
     ("now", "says", "seen"),
     [
         ({"state": "stopped"}, "the broker runs", "0 is stopped"),
-        ({"topic": TOPIC._replace(created=99)}, "is the one of before", "created again"),
-        ({"topic": TOPIC._replace(created=0)}, "is the one of before", "there is no topic"),
+        ({"topic": TOPIC._replace(created=99)}, "is the same as before", "created again"),
+        ({"topic": TOPIC._replace(created=0)}, "is the same as before", "there is no topic"),
         ({"topic": TOPIC._replace(settings="topic clicks x=1")}, "no setting", "clicks x=1"),
         ({"shop": 0}, "the shop is open", "the shop of before has ended"),
         ({"shop": 67}, "the shop is open", "the shop of before has ended"),
@@ -237,6 +239,51 @@ def test_rows_that_were_edited_are_wrong(tmp_path: Path, monkeypatch: pytest.Mon
         (tmp_path / "rows" / "000001.jsonl").write_text(text, encoding="utf-8")
         result = trouble.result_of(cluster, files_of(tmp_path), QUERY)
         assert result == Result(2, wrong=2), text
+
+
+class Reader:
+    """A consumer of a topic with these partitions, which have one click each."""
+
+    def __init__(self, *partitions: int) -> None:
+        self.partitions = set(partitions)
+        self.left: list[TopicPartition] = []
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        return self.partitions or None
+
+    def assign(self, places: list[TopicPartition]) -> None:
+        self.left = list(places)
+
+    def end_offsets(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        assert {place.partition for place in places} <= self.partitions, "kafka-python: KeyError"
+        return dict.fromkeys(places, 1)
+
+    def seek_to_beginning(self) -> None:
+        assert self.left, "kafka-python refuses"
+
+    def position(self, place: TopicPartition) -> int:
+        return int(place not in self.left)
+
+    def poll(self, wait_ms: int) -> dict[TopicPartition, list[Any]]:
+        place = self.left.pop()
+        return {place: [SimpleNamespace(offset=0, value=f"{place.partition} /a".encode())]}
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_topic_that_was_made_again_has_no_clicks_of_missing_partitions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ends = {"0": 600, "1": 600}
+    for partitions, log in (
+        ((0, 1), {(0, 0): "0 /a", (1, 0): "1 /a"}),
+        ((0,), {(0, 0): "0 /a"}),
+        ((), {}),
+    ):
+        reader = Reader(*partitions)
+        monkeypatch.setattr(trouble, "KafkaConsumer", lambda reader=reader, **_: reader)
+        assert trouble.log_of(["127.0.0.1:1"], ends) == log
 
 
 def test_what_another_checkpoint_has_brought_is_still_wanted() -> None:

@@ -69,8 +69,8 @@ def test_a_group_that_was_reset_passes() -> None:
     ("now", "says", "seen"),
     [
         ({"states": ("running", "stopped")}, "all two", "broker 1 is stopped"),
-        ({"topic": TOPIC._replace(created=99)}, "is the one of before", "created again"),
-        ({"topic": TOPIC._replace(created=0)}, "is the one of before", "there is no topic"),
+        ({"topic": TOPIC._replace(created=99)}, "is the same as before", "created again"),
+        ({"topic": TOPIC._replace(created=0)}, "is the same as before", "there is no topic"),
         ({"topic": TOPIC._replace(settings="x")}, "no setting was changed", "now: x"),
         ({"billing": None}, "the shop is open", "has ended"),
         (billing(pid=78), "the shop is open", "has ended"),

@@ -69,8 +69,8 @@ def test_a_cluster_that_is_well_passes() -> None:
             "num.io.threads of broker 0",
         ),
         ({"topic": TOPIC._replace(settings="")}, "no setting was changed", "now: none"),
-        ({"topic": TOPIC._replace(created=78)}, "is the one of before", "made again"),
-        ({"topic": TOPIC._replace(replicas=(0, 1, 2))}, "is the one of before", "another order"),
+        ({"topic": TOPIC._replace(created=78)}, "is the same as before", "made again"),
+        ({"topic": TOPIC._replace(replicas=(0, 1, 2))}, "is the same as before", "another order"),
         ({"shop": None}, "the shop works", "no notes"),
         (
             shop(given_up={"_MSG_TIMED_OUT": 2}),

@@ -81,7 +81,7 @@ def test_rows_are_sorted_and_have_columns() -> None:
     ("wanted", "why"),
     [
         ({"a": "int", "b": "string", "c": "int"}, "there is no column 'c'"),
-        ({"a": "int"}, "nobody asked for a column 'b'"),
+        ({"a": "int"}, "the task has no column 'b'"),
         ({"a": "bigint", "b": "string"}, "a is of type int, and should be bigint"),
         ({"b": "string", "a": "int"}, "the columns are right, their order is not"),
     ],
@@ -301,7 +301,7 @@ def test_the_judge_of_records_says_which_one_is_wrong() -> None:
     good = Written(0, b"a", b'{"views": 1}')
     assert why_other(right, [good]) == ""
     assert "there is no record with the key 'a'" in why_other(right, [])
-    assert "nobody asked for a record with the key None" in why_other(
+    assert "there must be no record with the key None" in why_other(
         right, [good, Written(0, None, b"")]
     )
     assert "2 records of one run have the key 'a'" in why_other(right, [good, good])

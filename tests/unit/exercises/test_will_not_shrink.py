@@ -43,7 +43,7 @@ def test_a_cluster_that_is_well_passes() -> None:
         ({"sizes": (50_001, 0, 60_000)}, "a quarter", "broker 0 has 50,001; broker 2 has 60,000"),
         ({"records": ("price-2 1", "price-1 0")}, "each price", "1 of 2, price-1"),
         ({"records": ()}, "each price", "2 of 2"),
-        ({"topic": TOPIC._replace(created=78)}, "is the one of before", "made again"),
+        ({"topic": TOPIC._replace(created=78)}, "is the same as before", "made again"),
         ({"topic": TOPIC._replace(settings="")}, "no setting was changed", "now: none"),
         ({"topic": TOPIC._replace(isr=(1, 2))}, "the ISR is whole", "broker 0 is not in it"),
     ],

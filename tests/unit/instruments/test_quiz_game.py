@@ -52,7 +52,7 @@ def test_the_right_answer_is_not_told_before(game: Game) -> None:
 def test_a_name_is_taken_once_whatever_its_case(game: Game) -> None:
     game.join(" Red   team ")
     for name in ("red team", "RED TEAM"):
-        with pytest.raises(QuizError, match="somebody is called"):
+        with pytest.raises(QuizError, match="a team has the name"):
             game.join(name)
 
 

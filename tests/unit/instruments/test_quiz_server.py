@@ -103,12 +103,12 @@ def test_what_is_wrong_is_said() -> None:
         )
         await page.join("red")
         status, found = await page.post("/join", name="RED", code=page.server.code)
-        assert (status, "take another name" in found["error"]) == (400, True)
+        assert (status, "choose another name" in found["error"]) == (400, True)
         for body_ in (b"{", b"[]", b"\xff"):
             assert (await page.send("/join", body_))[0] == 400
         assert (await page.send("/join", b"x" * (LARGEST_BODY + 1)))[0] == 413
         assert (await page.post("/answer", token="", value="2"))[1] == {
-            "error": "a whole number is asked for"
+            "error": "the answer is a whole number"
         }
         assert (await page.post("/nothing"))[0] == 404
 

@@ -48,6 +48,7 @@ OPTIONAL = {
     "reason", "side", "signal", "title", "watermark", "why", "ControllerEventProcessed.error",
     "LoadState.error", "LoggerLevelChanged.level", "OffsetsCommitted.member",
     "ProxyAnswered.target", "ProxyAnswered.error", "RebalanceStarted.member",
+    "SeedsExplored.rule", "SimulationPlayed.broken", "SimulationsCompared.first",
 }  # fmt: skip
 TEXTS = ("NONE", "OfflinePartition", "started", "complete")
 
@@ -156,7 +157,7 @@ def test_each_event_names_brokers_partitions_and_units(cls: type[Event]) -> None
             if name.endswith(("_ms", "_us")):
                 assert re.match(r" (ms|s)\b", after), f"{name}: {line}"
             if name.endswith("bytes"):
-                assert re.match(r" (torn )?bytes", after), f"{name}: {line}"
+                assert re.match(r" (incomplete )?bytes", after), f"{name}: {line}"
     if {"topic", "partition"} <= set(fields):
         assert f"{fields['topic']}-{fields['partition']}" in lines[0]
 
@@ -309,7 +310,7 @@ def test_a_proposed_isr_names_the_broker_that_is_the_reason() -> None:
     ("isrs", "change"),
     [
         (((0, 1, 2), (0, 1)), "{0,1,2} → {0,1}"),
-        (((2,), (2,)), "stays {2}, and nobody leads"),
+        (((2,), (2,)), "stays {2}, and no replica leads"),
     ],
 )
 def test_the_last_member_of_an_isr_stays_in_it(
@@ -343,7 +344,7 @@ def test_the_last_member_of_an_isr_stays_in_it(
         (LinkFaultChanged(ports=(9092,), delay_ms=0, cut=False), "its link to port 9092 is whole"),
         (
             LinkReset(ports=(9092,), connections=2),
-            "loses its 2 connections to port 9092, by a reset",
+            "loses its 2 connections to port 9092, because of a reset",
         ),
     ],
 )
@@ -371,7 +372,7 @@ def test_the_dashboards_own_observations_have_sentences() -> None:
     assert [sentence(one).text() for one in seen] == [
         "sends its events (process 7)",
         "sends no more events",
-        "says which cluster it is: demo",
+        "reports its cluster: demo",
     ]
 
 

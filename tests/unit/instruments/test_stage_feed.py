@@ -7,11 +7,11 @@ from pathlib import Path
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import MockTime, SystemTime
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
-from kafka_edu.instruments.stage_feed import StageFeed
+from kafka_edu.instruments.stage_feed import StageFeed, published
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import SUPERVISOR, Envelope, Source
 from kafka_edu.trace.events.simulation import SimulationSampled
-from kafka_edu.trace.events.supervisor import ProcessPaused, ProcessSnapshot
+from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused, ProcessSnapshot
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
 from tests.waiting import PATIENCE_S
@@ -39,7 +39,7 @@ class Simulated:
         self.server = EventServer(
             self.trace, SocketTransport(), SystemTime(), "token", ring_minutes=0
         )
-        self.feed = StageFeed(folder)
+        self.feed = StageFeed(published(folder.supervisor_events))
 
     async def until(self, wanted: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -129,5 +129,81 @@ def test_it_stops_where_the_run_goes_back(tmp_path: Path) -> None:
         assert isinstance(taken[-1].event, ProcessPaused)
         assert feed.simulation is not None
         assert feed.simulation.turns == 1
+
+    with_feed(tmp_path, test)
+
+
+def test_the_links_are_those_of_the_moment_to_which_the_run_goes_back(tmp_path: Path) -> None:
+    async def test(simulated: Simulated) -> None:
+        trace, feed = simulated.trace, simulated.feed
+        ended = ProcessEnded(
+            process="broker-1", child=BROKER, pid=0, code=0, signal="SIGKILL", asked=True
+        )
+        trace(sampled(0))
+        trace(ProcessSnapshot(process="broker-1", child=BROKER, state="running", pid=0, port=9093))
+        assert isinstance(trace.time, MockTime)
+        trace.time.advance(3_000)
+        trace(ended)
+        trace(sampled(5_000_000))
+        taken = await simulated.take(LinkLost)
+        linked = [e.source for e in taken if isinstance(e.event, LinkMade | LinkLost)]
+        assert linked == [SUPERVISOR, BROKER, BROKER]
+        trace(sampled(2_000_000, "paused", turns=1))
+        simulated.server.flush()
+
+        def stands_there() -> bool:
+            feed.drain()
+            return feed.went_back()
+
+        await simulated.until(stands_there)
+        assert feed.complete(), "the broker runs at that moment"
+        trace(ended)
+        taken = await simulated.take(LinkLost)
+        assert [e.source for e in taken if isinstance(e.event, LinkMade | LinkLost)] == [BROKER]
+        assert not feed.complete()
+
+    with_feed(tmp_path, test)
+
+
+def test_it_stands_while_nothing_has_happened_since_the_newest_sample(tmp_path: Path) -> None:
+    async def test(simulated: Simulated) -> None:
+        trace, feed = simulated.trace, simulated.feed
+        assert not feed.stands, "nothing is known yet"
+        trace(sampled(1_000, "paused"))
+        await simulated.take(SimulationSampled)
+        assert feed.stands
+        trace(ProcessPaused(process="broker-1", child=BROKER, pid=0))
+        await simulated.take(ProcessPaused)
+        assert not feed.stands, "the run goes on"
+        trace(sampled(2_000, "replaying", turns=1))
+        trace(sampled(2_000, "paused", turns=1))
+        simulated.server.flush()
+        await simulated.until(feed.went_back)
+        assert not feed.stands, "not everything is handed on"
+        await simulated.until(lambda: not feed.drain() and feed.stands)
+
+    with_feed(tmp_path, test)
+
+
+def test_events_after_a_sample_wait_until_it_may_pass(tmp_path: Path) -> None:
+    async def test(simulated: Simulated) -> None:
+        trace, feed = simulated.trace, simulated.feed
+        arrived: list[int] = []
+        feed.on_sample = lambda sample: arrived.append(sample.at_us)
+        passes = False
+        feed.may_pass = lambda sample: passes or sample.at_us < 2_000_000
+        trace(sampled(1_000_000))
+        trace(sampled(2_000_000))
+        trace(ProcessPaused(process="broker-1", child=BROKER, pid=0))
+        simulated.server.flush()
+        await simulated.until(lambda: arrived == [1_000_000, 2_000_000])
+        taken = feed.drain()
+        assert feed.now_us() == 1_000_000
+        assert not [e for e in taken if isinstance(e.event, ProcessPaused)]
+        assert [sample.at_us for sample in feed.waiting_samples()] == [2_000_000]
+        passes = True
+        taken = await simulated.take(ProcessPaused)
+        assert feed.now_us() == 2_000_000
+        assert feed.waiting_samples() == []
 
     with_feed(tmp_path, test)

@@ -120,10 +120,10 @@ def test_members_that_are_missing_are_named() -> None:
     need = Requirement("shop", "members joined", 3, 2, (("reader-1", 0),))
     first, last = what_would_finish(waits(need), NOW_MS)
     assert first == "JoinGroup comes from reader-1, or they leave the group"
-    assert last == "the deadline in 30 s: then the group goes on without those that are missing"
+    assert last == "the deadline in 30 s: then the group continues without the missing members"
     delay = Requirement("shop", "more members, until the delay is over", 0, 2)
     assert what_would_finish(waits(delay, left_ms=2_000), NOW_MS) == [
-        "only time: in 2.0 s the group begins with the members that it has"
+        "only the time: in 2.0 s the group begins with the members that it has"
     ]
 
 

@@ -39,8 +39,8 @@ class World:
             log=object(),
             is_leader=True,
             leader_epoch=3,
-            end_for=lambda _: self.end,
-            readable_bytes=lambda *_: self.shipped_says,
+            end=lambda: self.end,
+            readable=lambda: self.shipped_says,
         )
 
     def get(self, _: TopicPartition) -> SimpleNamespace:
@@ -63,7 +63,11 @@ class World:
 
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], World]]:
-    monkeypatch.setattr("kafka_edu.replication.delayed_fetch.read_from_local_log", lambda *_: [])
+    shipped = "kafka_edu.replication.delayed_fetch"
+    monkeypatch.setattr(f"{shipped}.read_from_local_log", lambda *_: [])
+    monkeypatch.setattr(f"{shipped}.readable_bytes", lambda replica, *_: replica.readable())
+    adapted = "kafka_edu.learner.learner_delayed_fetch"
+    monkeypatch.setattr(f"{adapted}.end_for", lambda replica, _: replica.end())
     worlds: list[World] = []
 
     def make(text: str = RIGHT) -> World:

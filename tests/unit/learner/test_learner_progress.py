@@ -28,15 +28,15 @@ class Named:
 
     def assigned(self, partitions: Sequence[str]) -> None:
         self._right.assigned(partitions)
-        self._progress.assigned([_of(one) for one in partitions])
+        self._progress.assigned([TopicPartition.parse(one) for one in partitions])
 
     def polled(self, partition: str, offsets: Sequence[int]) -> None:
         self._right.polled(partition, offsets)
-        self._progress.polled(_of(partition), offsets)
+        self._progress.polled(TopicPartition.parse(partition), offsets)
 
     def done(self, partition: str, offset: int) -> None:
         self._right.done(partition, offset)
-        self._progress.done(_of(partition), offset)
+        self._progress.done(TopicPartition.parse(partition), offset)
 
     def due(self, now_ms: int) -> Offsets:
         return self._same(self._right.due(now_ms), self._progress.due(now_ms))
@@ -47,21 +47,18 @@ class Named:
 
     def revoked(self, partitions: Sequence[str]) -> Offsets:
         expected = self._right.revoked(partitions)
-        return self._same(expected, self._progress.revoked([_of(one) for one in partitions]))
+        return self._same(
+            expected, self._progress.revoked([TopicPartition.parse(one) for one in partitions])
+        )
 
     def lost(self, partitions: Sequence[str]) -> None:
         self._right.lost(partitions)
-        self._progress.lost([_of(one) for one in partitions])
+        self._progress.lost([TopicPartition.parse(one) for one in partitions])
 
     @staticmethod
     def _same(expected: Offsets, came: dict[TopicPartition, int]) -> Offsets:
         assert {str(tp): offset for tp, offset in came.items()} == expected
         return expected
-
-
-def _of(name: str) -> TopicPartition:
-    topic, _, number = name.rpartition("-")
-    return TopicPartition(topic, int(number))
 
 
 Make = Callable[..., tuple[RecordProgress, list[LearnerError]]]

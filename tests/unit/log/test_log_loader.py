@@ -241,7 +241,7 @@ def test_an_index_of_a_shorter_log_is_not_trusted() -> None:
     disk.open(FIRST + ".log").truncate(90)
     log, events = load(disk, clean=True)
     assert isinstance(events[0], LogRecovered)
-    assert "points behind the end" in events[0].reason
+    assert "points past the end" in events[0].reason
     assert log.convert_to_offset_metadata(0).relative_position_in_segment == 0
 
 

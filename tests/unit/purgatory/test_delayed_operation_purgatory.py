@@ -517,6 +517,27 @@ def test_a_bug_of_an_operation_fails_only_its_own_request(
     )
 
 
+def test_an_interrupted_check_is_not_the_cause_of_later_completions(
+    time: MockTime, hw: list[int]
+) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    told = Told()
+    trace = Tracer(Source.of_broker(1), time)
+    trace.add_sink(told)
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
+    interrupted, other = WaitsForOffset(500, 3, hw, then=interrupt), WaitsForOffset(500, 9, hw)
+    purgatory.try_complete_else_watch(interrupted, (KEY,))
+    purgatory.try_complete_else_watch(other, (OTHER,))
+    hw[0] = 3
+    with pytest.raises(KeyboardInterrupt):
+        purgatory.check_and_complete(KEY)
+    other.force_complete()
+    completed = told.of(OperationCompleted)[-1]
+    assert (completed.by, completed.key) == (CompletedBy.FORCED, "")
+
+
 @pytest.mark.parametrize("somebodys", [True, False])
 def test_a_bug_when_the_time_is_up_leaves_the_other_time_outs_alone(
     time: MockTime, hw: list[int], somebodys: bool

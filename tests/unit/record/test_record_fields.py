@@ -21,7 +21,7 @@ from kafka_edu.record.record_fields import MANY, RecordFields, _plain_fields, re
 
 
 def fields(batch: bytes) -> RecordFields:
-    return read_fields(memoryview(batch), parse_header(batch))
+    return read_fields([(memoryview(batch), parse_header(batch))])
 
 
 def rows(found: RecordFields) -> list[tuple[object, ...]]:
@@ -57,14 +57,14 @@ def test_the_fields_are_those_of_the_records(
     batch = build_batch([make(n) for n in range(count)])
     assert rows(fields(batch)) == [tuple(record) for record in read_records(batch)]
     if count >= MANY:  # the fast way is taken for these, and for no others
-        read_at_once = _plain_fields(batch[HEADER_BYTES:], parse_header(batch), None) is not None
-        assert read_at_once == at_once
+        found = _plain_fields([batch[HEADER_BYTES:]], [parse_header(batch)])
+        assert (found is not None) == at_once
 
 
 def test_a_small_batch_is_read_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
     monkeypatch.setattr(
-        record_fields, "_plain_fields", lambda data, header, time: taken.append(len(data))
+        record_fields, "_plain_fields", lambda sections, headers: taken.append(len(sections))
     )
     for count in (MANY - 1, MANY):
         fields(build_batch([plain(n) for n in range(count)]))
@@ -89,13 +89,32 @@ def test_the_leader_s_time_counts_for_all(count: int, codec: CompressionType) ->
 def test_an_older_format_has_the_same_fields(magic: int) -> None:
     message = build_records([Record(5, 100, b"k", b"v")], magic)
     header = parse_header(build_batch([plain(0)]))._replace(magic=magic)
-    assert rows(read_fields(message, header)) == [(5, 100 if magic else -1, b"k", b"v", ())]
+    assert rows(read_fields([(message, header)])) == [(5, 100 if magic else -1, b"k", b"v", ())]
 
 
 def test_a_batch_without_records_has_empty_fields() -> None:
     batch = build_batch([plain(0)])
     empty = parse_header(batch)._replace(records_count=0, batch_length=HEADER_BYTES - 12)
-    assert rows(read_fields(batch[:HEADER_BYTES], empty)) == []
+    assert rows(read_fields([(batch[:HEADER_BYTES], empty)])) == []
+
+
+@pytest.mark.parametrize("codec", [CompressionType.NONE, CompressionType.GZIP])
+@pytest.mark.parametrize("sizes", [(1, 2, 3), (40, 1, 90), (MANY, MANY)])
+def test_several_batches_have_the_fields_of_all(
+    sizes: tuple[int, ...], codec: CompressionType
+) -> None:
+    batches, first = [], 0
+    for number, size in enumerate(sizes):
+        batches.append(
+            build_batch(
+                [plain(n)._replace(timestamp=n * number) for n in range(first, first + size)],
+                compression=codec,
+                timestamp_type=TimestampType(number % 2),
+            )
+        )
+        first += size + 5
+    found = read_fields([(memoryview(batch), parse_header(batch)) for batch in batches])
+    assert rows(found) == [tuple(record) for batch in batches for record in read_records(batch)]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -117,4 +136,4 @@ def test_damaged_records_give_the_same_answer_as_one_by_one(seed: int) -> None:
             return type(error), str(error)
 
     one_by_one = outcome(lambda: [tuple(record) for record in read_records(section)])
-    assert outcome(lambda: rows(read_fields(section, header))) == one_by_one
+    assert outcome(lambda: rows(read_fields([(section, header)]))) == one_by_one

@@ -5,6 +5,7 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.purgatory.delayed_operation import CompletedBy
 from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsStatus
+from kafka_edu.replication.delete_records import delete_records_on_leader
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 from tests.unit.replication.test_delete_records import committed
 
@@ -22,7 +23,7 @@ def waiting(cluster: SteppedCluster, offset: int) -> tuple[DelayedDeleteRecords,
     """Return a deletion up to `offset`, and a list that gets its answer."""
     answers: list[Statuses] = []
     partition = cluster.leader.partition
-    required = partition.delete_records_on_leader(offset)
+    required = delete_records_on_leader(partition, offset)
     operation = DelayedDeleteRecords(
         30_000,
         {T: DeleteRecordsStatus.waiting(required)},

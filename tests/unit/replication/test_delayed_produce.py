@@ -2,6 +2,7 @@
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.instruments.waiting import leaves_isr_ms
+from kafka_edu.replication.partition_view import remote_progress
 from kafka_edu.sim.stepped_cluster import SteppedCluster
 from kafka_edu.trace.events.purgatory import OperationsEndedSampled, ReplicaProgress
 from tests.unit.replication.test_append import causes
@@ -118,7 +119,7 @@ def test_what_ended_a_produce_is_named() -> None:
 def test_a_waiting_produce_tells_when_its_leader_will_drop_who_is_missing() -> None:
     cluster = SteppedCluster(2)
     cluster.elect(0, (0, 1))
-    remote = cluster.leader.partition.remote_progress()
+    remote = remote_progress(cluster.leader.partition)
     assert [one.last_fetch_ms for one in remote] == [-1], "not in this leader epoch"
     cluster.time.advance(10)
     for _ in range(2):

@@ -1,9 +1,14 @@
 """How HW and LEO move, step by step (spec R1; book 001, 高水位更新机制)."""
 
+import re
+from pathlib import Path
+
+import kafka_edu
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.record.record_batch import iter_headers
+from kafka_edu.replication.delayed_delete_records import low_watermark
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T, batch
 
 
@@ -87,15 +92,15 @@ def test_the_low_watermark_is_the_least_log_start_of_those_that_live() -> None:
     for _ in range(3):
         cluster.fetch(1, 2)
     cluster.leader.log.maybe_increment_log_start_offset(3)
-    assert cluster.leader.partition.low_watermark([0, 1, 2]) == 0
+    assert low_watermark(cluster.leader.partition, [0, 1, 2]) == 0
     cluster.fetch(1)  # the response contains the leader's log start, and the follower takes it
     assert cluster.brokers[1].log.log_start_offset == 3
     cluster.fetch(1)  # this request contains the follower's log start
-    assert cluster.leader.partition.low_watermark([0, 1, 2]) == 0
-    assert cluster.leader.partition.low_watermark([0, 1]) == 3
+    assert low_watermark(cluster.leader.partition, [0, 1, 2]) == 0
+    assert low_watermark(cluster.leader.partition, [0, 1]) == 3
     cluster.fetch(2)
     cluster.fetch(2)
-    assert cluster.leader.partition.low_watermark([0, 1, 2]) == 3
+    assert low_watermark(cluster.leader.partition, [0, 1, 2]) == 3
 
 
 def test_a_leader_alone_commits_at_once() -> None:
@@ -140,3 +145,14 @@ def test_two_records_of_one_batch_are_committed_together() -> None:
     cluster.fetch(1)
     assert (answer.error(), cluster.leader.hw) == (Errors.NONE, 3)
     assert len(batch("a", "b", "c")) > 61
+
+
+def test_no_module_but_the_log_and_this_one_sets_a_high_watermark() -> None:
+    package = Path(kafka_edu.__file__).parent
+    doors = re.compile(r"\.(update_high_watermark(_metadata)?|locate_high_watermark)\(")
+    users = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if doors.search(path.read_text(encoding="utf-8"))
+    }
+    assert users == {"log/log.py", "replication/high_watermark.py"}

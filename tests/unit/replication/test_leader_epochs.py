@@ -8,7 +8,7 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.log.leader_epoch_file_cache import EpochEntry
-from kafka_edu.replication.fetch_params import FetchIsolation
+from kafka_edu.replication.offset_lookup import last_offset_for_leader_epoch
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.truncation import OffsetTruncationState
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T
@@ -61,7 +61,7 @@ def test_leader_epochs_keep_the_record(protocol: tuple[int, int]) -> None:
     a, b = cluster.brokers
     assert a.values() == b.values() == ["m0", "m1"]
     cluster.produce("m2", acks=1)
-    assert cluster.leader.partition.last_offset_for_leader_epoch(-1, 0, True) == (
+    assert last_offset_for_leader_epoch(cluster.leader.partition, -1, 0, True) == (
         0,
         2,
     )  # <1, 2>: epoch 0 ended there
@@ -165,39 +165,6 @@ def test_epochs_of_the_seed() -> None:
     with pytest.raises(KafkaException) as unknown:
         answer(T, 0, current_leader_epoch=2)
     assert unknown.value.error is Errors.UNKNOWN_LEADER_EPOCH
-
-
-def test_fetch_v12_tells_where_the_logs_part_and_gives_no_records() -> None:
-    cluster = SteppedCluster()
-    cluster.elect(0, (0,))
-    for i in range(3):
-        cluster.produce(str(i), acks=1)
-    cluster.elect(0, (0,))
-    cluster.produce("3", acks=1)
-    read = cluster.leader.partition.read_records
-    options = {
-        "only_from_leader": True,
-        "isolation": FetchIsolation.LOG_END,
-        "min_one_message": True,
-        "hard_limit": False,
-    }
-    past_the_end = read(9, 1000, current_leader_epoch=1, last_fetched_epoch=0, **options)
-    assert (past_the_end.error, past_the_end.diverging_epoch, past_the_end.size_in_bytes) == (
-        Errors.NONE,
-        (0, 3),
-        0,
-    )
-    assert (
-        read(3, 1000, current_leader_epoch=1, last_fetched_epoch=0, **options).diverging_epoch
-        is None
-    )
-    assert (
-        read(4, 1000, current_leader_epoch=1, last_fetched_epoch=1, **options).diverging_epoch
-        is None
-    )
-    with pytest.raises(KafkaException) as newer:
-        read(4, 1000, current_leader_epoch=1, last_fetched_epoch=5, **options)
-    assert newer.value.error is Errors.OFFSET_OUT_OF_RANGE
 
 
 def test_a_truncated_follower_forgets_the_answer_on_its_way() -> None:

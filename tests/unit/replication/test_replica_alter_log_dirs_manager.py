@@ -514,6 +514,7 @@ def test_a_checkpoint_of_a_dir_that_the_log_has_left_does_not_count() -> None:
 
 @pytest.mark.parametrize("follower", [False, True])
 @pytest.mark.parametrize("orders", ["/b", "/b then /c", "/b then /a"])
+@pytest.mark.rotated
 def test_a_kill_at_any_change_of_the_disk_loses_nothing(orders: str, follower: bool) -> None:
     """The next start has every record once and in order; the move goes on, or has never begun, or
     is done; and nothing is left over.

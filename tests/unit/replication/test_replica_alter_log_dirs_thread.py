@@ -11,6 +11,8 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log import Log
 from kafka_edu.record.control_record import ControlRecordType
+from kafka_edu.replication.delete_records import delete_records_on_leader
+from kafka_edu.replication.offset_lookup import last_offset_for_leader_epoch
 from kafka_edu.replication.replica_alter_log_dirs_thread import ReplicaMove
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.events.replication import (
@@ -181,7 +183,7 @@ def test_the_log_start_moves_with_it_also_into_a_batch() -> None:
         broker.fill(20)
         broker.produce("x", "y", "z")
         broker.produce("end")
-        broker.partition.delete_records_on_leader(21)
+        delete_records_on_leader(broker.partition, 21)
         await broker.order("/b")
         await broker.moved("/b")
         log = broker.log
@@ -204,7 +206,7 @@ def test_records_that_are_deleted_meanwhile_do_not_come_back(copied: int) -> Non
         await broker.order("/b")
         await broker.until(lambda: _copied(broker) >= copied)
         assert _copied(broker) < copied + 5
-        broker.partition.delete_records_on_leader(30)
+        delete_records_on_leader(broker.partition, 30)
         await broker.moved("/b")
         assert broker.values() == values[30:]  # and then it is killed
 
@@ -253,7 +255,7 @@ def test_the_epochs_move_with_it_also_one_without_records() -> None:
         await broker.order("/b")
         await broker.moved("/b")
         assert broker.log.leader_epoch_cache.entries == wanted
-        assert broker.partition.last_offset_for_leader_epoch(3, 1, True) == (1, 1)
+        assert last_offset_for_leader_epoch(broker.partition, 3, 1, True) == (1, 1)
 
     run(scenario)
 
@@ -415,7 +417,7 @@ def test_followers_and_the_high_watermark_know_their_place_in_the_new_log() -> N
         broker = Broker(MemoryFileSystem())
         await broker.start()
         broker.fill(10)
-        broker.partition.delete_records_on_leader(5)
+        delete_records_on_leader(broker.partition, 5)
         follower = broker.partition.follower(1)
         assert follower is not None
         follower.log_end_offset = broker.log.convert_to_offset_metadata(8)

@@ -36,6 +36,7 @@ def said_to_work(keys: ConfigDef) -> set[str]:
     return {key.name for key in keys if key.effect in READS}
 
 
+@pytest.mark.source
 def test_each_key_of_the_broker_that_works_is_read_and_no_other() -> None:
     broker, _ = keys_read()
     works = said_to_work(CONFIG_DEF)

@@ -115,8 +115,8 @@ def test_each_reason_to_refuse_is_told_with_its_place_and_what_would_be_right():
     )
     assert (
         told["listeners=PLAINTEXT://0.0.0.0:9092"]
-        == "refused: line of listeners: PLAINTEXT://0.0.0.0:9092 cannot be advertised: nobody can"
-        " connect to 0.0.0.0; set advertised.listeners to a real address"
+        == "refused: line of listeners: PLAINTEXT://0.0.0.0:9092 cannot be advertised: no client"
+        " can connect to 0.0.0.0; set advertised.listeners to a real address"
     )
     assert (
         told["listeners=PLAINTEXT://127.0.0.1:9092;security.inter.broker.protocol=NONSENSE"]

@@ -86,11 +86,11 @@ def test_a_summary_counts_files_logs_and_bytes_and_says_whether_records_are_lost
 
 def test_a_checkpoint_that_does_not_count_is_told() -> None:
     event = CheckpointUnreadable(
-        log_dir="/data", file="recovery-point-offset-checkpoint", reason="is no text"
+        log_dir="/data", file="recovery-point-offset-checkpoint", reason="is not a text"
     )
     snapshot = found(event)
     assert snapshot.last == (
-        "/data/recovery-point-offset-checkpoint: is no text; it does not count, so after a crash"
+        "/data/recovery-point-offset-checkpoint: is not a text; it does not count, so after a crash"
         " the logs of this dir are read from their beginning",
     )
     assert snapshot.summary == "it repaired 1 damaged file; no record is lost"

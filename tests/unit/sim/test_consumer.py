@@ -234,6 +234,22 @@ def test_a_paused_partition_keeps_its_records_for_later(bench: Bench) -> None:
     bench.with_consumer(body, {"max.poll.records": 1})
 
 
+def test_records_of_a_paused_partition_do_not_hold_back_another_one_of_its_broker(
+    bench: Bench,
+) -> None:
+    async def body(consumer: Consumer) -> None:
+        other = TopicPartition("t", 3)  # four partitions on three brokers: it is with partition 0
+        await bench.send(range(3, 12, 4))
+        await bench.send(range(0, 4, 4))
+        consumer.assign([T0, other])
+        assert numbers(await read(consumer, 2)) == [0, 3]
+        consumer.pause([other])  # two records of it wait, and partition 0 is at its end
+        await bench.send(range(4, 8, 4))
+        assert numbers(await consumer.poll(100)) == [4]  # no timer has to run out first
+
+    bench.with_consumer(body, {"max.poll.records": 2, "group.id": ""})
+
+
 def test_two_members_share_the_partitions_and_the_listener_hears_of_it(bench: Bench) -> None:
     heard: list[tuple[str, list[int]]] = []
 

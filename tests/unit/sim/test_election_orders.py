@@ -93,7 +93,7 @@ def test_three_brokers_take_part() -> None:
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        (None, "nobody leads t-0, although 1 is alive and in the ISR"),
+        (None, "no replica leads t-0, although 1 is alive and in the ISR"),
         (0, "elect([0, 1], [0, 1], [1]) returned 0, and that is neither a live broker nor None"),
         (7, "elect([0, 1], [0, 1], [1]) returned 7, and that is neither a live broker nor None"),
         (True, "elect([0, 1], [0, 1], [1]) returned True, and"),
@@ -124,8 +124,8 @@ def test_a_rule_is_asked_once_for_the_same_sets() -> None:
     ("text", "brokers", "why"),
     [
         ("kill 2", 2, "the brokers are 0 to 1"),
-        ("kill", 2, "'kill' is no event; the events are"),
-        ("explode 1", 2, "'explode 1' is no event"),
+        ("kill", 2, "'kill' is not an event; the events are"),
+        ("explode 1", 2, "'explode 1' is not an event"),
         ("", 2, "there are 0 events"),
         (", ".join(["lag"] * 9), 2, "there are 9 events; 1 to 8"),
         ("lag", 4, "4 brokers are not 1 to 3"),

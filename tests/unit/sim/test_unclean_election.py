@@ -151,8 +151,8 @@ def test_the_switch_brings_the_partition_back_and_what_it_loses_is_counted(
         -1,
     )
     assert elected.why.endswith(
-        f"an unclean election is allowed, and {survivor} is the first of AR that is alive: what it"
-        " lacks is lost"
+        f"an unclean election is allowed, and {survivor} is the first of AR that is alive: records"
+        " that it lacks are lost"
     )
     story.produce("x")
     assert not story.unclean_truncations(), (

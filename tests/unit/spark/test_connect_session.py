@@ -19,7 +19,7 @@ def none_missing() -> list[str]:
     "remote", ["", "127.0.0.1:15002", "sc://", "sc://here:port", "spark://a:1"]
 )
 def test_a_wrong_address_is_refused(remote: str) -> None:
-    with pytest.raises(ConnectError, match="is no address of a Spark Connect server"):
+    with pytest.raises(ConnectError, match="is not an address of a Spark Connect server"):
         check_remote(remote, missing=none_missing)
 
 

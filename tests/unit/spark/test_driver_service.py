@@ -186,7 +186,7 @@ def test_a_variable_that_keeps_the_jvm_from_being_used(
         return str(answer)
 
     monkeypatch.setenv(IDLE, "10m")
-    assert refused().startswith(f"{IDLE} is '10m', which is no number of seconds: set it to one")
+    assert refused().startswith(f"{IDLE} is '10m', which is not a number of seconds: set it to one")
     monkeypatch.setattr(spark_command, "Drivers", lambda: Drivers(tmp_path / "none"))
     for word, code in (("up", 1), ("status", 0), ("down", 0)):
         result = CliRunner().invoke(spark_command.spark, [word])

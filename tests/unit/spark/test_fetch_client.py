@@ -1,8 +1,9 @@
 """The client of Spark's workers, against brokers of a script: what moves, breaks or is gone."""
 
+import json
 import socket
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 import pytest
@@ -34,6 +35,9 @@ from kafka_edu.spark.source_errors import ClusterError, DataLossError, SourceErr
 from kafka_edu.spark.source_options import ConsumerOptions, parse_options
 from kafka_edu.spark.source_planning import OffsetRange
 from tests.unit.spark.scripted_brokers import ScriptedBrokers
+
+if TYPE_CHECKING:
+    from kafka_edu.spark.data_source import KafkaEduStreamReader
 
 TP: Final = TopicPartition("t", 0)
 FIRST_ID, SECOND_ID = UUID(int=1), UUID(int=2)
@@ -296,24 +300,71 @@ def test_a_broker_list_that_leads_nowhere_is_one_line() -> None:
         client.latest([TP])
 
 
-def test_a_stream_looks_up_its_beginning_once(cluster: ScriptedCluster) -> None:
-    """Spark asks twice before the first micro-batch, and more records may have come meanwhile."""
+def stream_reader(cluster: ScriptedCluster, starting: str) -> "KafkaEduStreamReader":
+    """Return the reader of a stream. The test is skipped where PySpark is not installed."""
     pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
-    from pyspark.sql.streaming.datasource import ReadAllAvailable
-
     from kafka_edu.spark.data_source import KafkaEduStreamReader
 
     wanted = {
         "kafka.bootstrap.servers": f"127.0.0.1:{cluster.ports[0]}",
         "subscribe": "t",
-        "startingOffsets": "latest",
+        "startingOffsets": starting,
     }
-    reader = KafkaEduStreamReader(parse_options(wanted))
+    return KafkaEduStreamReader(parse_options(wanted))
+
+
+def grow(cluster: ScriptedCluster, end: int) -> None:
+    cluster.log_end = cluster.high_watermark = end
+
+
+def test_a_first_micro_batch_that_was_planned_by_a_driver_that_died_is_read_as_planned(
+    cluster: ScriptedCluster,
+) -> None:
+    """Spark has stored the end of the micro-batch, and asks the next reader for its beginning."""
+    first = stream_reader(cluster, "latest")
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+    begins = first.initialOffset()
+    grow(cluster, END + 3)
+    ends = json.loads(json.dumps(first.latestOffset(begins, ReadAllAvailable())))
+    first.stop()
+    for now in (END + 3, END + 5):
+        grow(cluster, now)
+        second = stream_reader(cluster, "latest")
+        begins = second.initialOffset()
+        assert begins["t"] == {"0": now}
+        (piece,) = second.partitions(begins, ends)
+        assert (piece.wanted.start, piece.wanted.end) == (END, END + 3)
+        assert second.partitions(ends, ends) == [], "a micro-batch without data reads nothing again"
+        grow(cluster, END + 7)
+        later = second.latestOffset(ends, ReadAllAvailable())
+        assert "began at" not in later
+        (piece,) = second.partitions(ends, later)
+        assert (piece.wanted.start, piece.wanted.end) == (END + 3, END + 7)
+        second.stop()
+
+
+def test_a_stream_that_begins_at_the_earliest_offset_finds_it_again(
+    cluster: ScriptedCluster,
+) -> None:
+    reader = stream_reader(cluster, "earliest")
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+    ends = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    assert ends == {"t": {"0": END}, "topic ids": {"t": str(FIRST_ID)}}
+    reader.stop()
+
+
+def test_a_stream_looks_up_its_beginning_once(cluster: ScriptedCluster) -> None:
+    """Spark asks twice before the first micro-batch, and more records may have come meanwhile."""
+    reader = stream_reader(cluster, "latest")
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
     begins = reader.initialOffset()
     assert begins["t"] == {"0": END}
-    cluster.log_end = cluster.high_watermark = END + 3
+    grow(cluster, END + 3)
     ends = reader.latestOffset(begins, ReadAllAvailable())
-    cluster.log_end = cluster.high_watermark = END + 5
+    grow(cluster, END + 5)
     assert reader.initialOffset() == begins
     (piece,) = reader.partitions(reader.initialOffset(), ends)
     assert (piece.wanted.start, piece.wanted.end) == (END, END + 3)

@@ -48,7 +48,7 @@ def test_a_folder_that_is_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").touch()
     mine = settings(tmp_path)._replace(checkpoint=str(tmp_path / "other"))
-    with pytest.raises(CheckpointError, match="is no checkpoint of a pipeline"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint of a pipeline"):
         prepare_folders(mine, is_batch=False)
 
 

@@ -61,15 +61,19 @@ LOSS = (
     [
         (
             f"{LOSS}Partition s2-0 offset was changed from 100 to 50.\nThis could be either 1)",
-            "Records that this query wants are gone: Partition s2-0 offset was changed from 100 to"
-            " 50. Set failOnDataLoss to false to read what is there, or begin a new query with a"
+            "Records that this query needs are gone: Partition s2-0 offset was"
+            " changed from 100 to"
+            " 50. Set failOnDataLoss to false to read the remaining records, or begin a new query"
+            " with a"
             " new checkpoint",
         ),
         (
             f"{LOSS}Could not read records in offset [100, 150) for topic partition t-0\nwith"
             " consumer group g.\n\tat org.apache",
-            "Records that this query wants are gone: Could not read records in offset [100, 150)"
-            " for topic partition t-0. Set failOnDataLoss to false to read what is there, or begin"
+            "Records that this query needs are gone: Could not read records in offset"
+            " [100, 150)"
+            " for topic partition t-0. Set failOnDataLoss to false to read the remaining records,"
+            " or begin"
             " a new query with a new checkpoint",
         ),
         (
@@ -98,8 +102,8 @@ LOSS = (
         ),
         (
             "[STREAM_FAILED] Query terminated with exception: No space left on device",
-            "The disk of the checkpoint, or of Spark's temporary files, is full. Make room, then"
-            " start the query again: it goes on where its last whole batch ended",
+            "The disk of the checkpoint, or of Spark's temporary files, is full. Free some space,"
+            " then start the query again: it continues where its last complete batch ended",
         ),
         (
             "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node"

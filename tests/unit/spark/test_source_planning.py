@@ -170,6 +170,18 @@ def test_a_stream_offset_is_the_connectors_json_with_the_topic_ids() -> None:
     assert StreamOffset.from_json({"t": {"0": 5}}) == StreamOffset({A: 5}, {})
 
 
+def test_the_end_of_a_first_micro_batch_has_the_offsets_where_it_began() -> None:
+    partition = TopicPartition("a-topic", 0)
+    offset = StreamOffset({partition: 5}, {"a-topic": "id"}, {partition: 2})
+    stored = {
+        "a-topic": {"0": 5},
+        "topic ids": {"a-topic": "id"},
+        "began at": {"a-topic-0": 2},
+    }
+    assert offset.to_json() == stored
+    assert StreamOffset.from_json(stored) == offset
+
+
 def sizes(*found: int) -> list[OffsetRange]:
     return [OffsetRange("t", i, 100, 100 + size) for i, size in enumerate(found)]
 

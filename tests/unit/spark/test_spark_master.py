@@ -43,7 +43,7 @@ def test_clusters(master: str, on_loopback: bool) -> None:
     "master", ["", "lokal", "local[two]", "spark://", "spark://127.0.0.1", "127.0.0.1:7077"]
 )
 def test_a_misspelt_master_is_refused(master: str) -> None:
-    with pytest.raises(MasterError, match=r"is no Spark master. Examples are local\[2\]"):
+    with pytest.raises(MasterError, match=r"is not a Spark master. Examples are local\[2\]"):
         check_master(master)
 
 

@@ -17,6 +17,7 @@ from kafka_edu.supervisor.action_client import (
     ActionClient,
     ActionRefusedError,
     NoSupervisorError,
+    ask_once,
 )
 from kafka_edu.supervisor.action_server import (
     MAX_LINE_BYTES,
@@ -56,6 +57,19 @@ def test_ask_and_answer() -> None:
     with serving() as address, ActionClient(address) as client:
         assert client.ask("kill", broker=0)["message"] == "kill 0"
         assert client.ask("start", broker=1) == {"id": 2, "ok": True, "message": "start 1"}
+
+
+def test_one_question_on_a_connection_of_its_own(tmp_path: Path) -> None:
+    with serving() as address:
+        file = tmp_path / "supervisor.json"
+        file.write_text(json.dumps(address._asdict()))
+        assert ask_once(file, "kill", {"broker": 0}) == {"id": 1, "ok": True, "message": "kill 0"}
+        with pytest.raises(ActionRefusedError, match="not today"):
+            ask_once(file, "no")
+    with pytest.raises(NoSupervisorError, match="does not answer"):
+        ask_once(file, "kill", {"broker": 0})
+    with pytest.raises(NoSupervisorError, match="not up"):
+        ask_once(tmp_path / "none.json", "kill")
 
 
 def test_refusal_leaves_the_connection_open() -> None:

@@ -61,7 +61,7 @@ def test_without_a_relay_its_acts_are_refused_with_what_to_do(tmp_path: Path, na
     acts = Acts(tmp_path, None)
     end = "ZooKeeper" if name.endswith("zookeeper") else "its clients"
     said = acts.refused(name)
-    assert said.startswith(f"the link between broker 0 and {end} passes no relay")
+    assert said.startswith(f"the link between broker 0 and {end} does not go through a relay")
     assert said.endswith(f"kafka-edu cluster up --with-relays --cluster {tmp_path.name}")
     assert acts.changes == []
 

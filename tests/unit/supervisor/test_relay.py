@@ -202,7 +202,7 @@ def test_a_line_names_all_routes_of_one_broker_and_no_other() -> None:
         ]
         with pytest.raises(ValueError, match="there is no route zookeeper-2"):
             await control(routes, {**line, "prefix": "zookeeper-2"})
-        with pytest.raises(ValueError, match="'route' and 'reset-route' alone"):
+        with pytest.raises(ValueError, match="'route' and 'reset-route'"):
             await control(routes, {"control": "link"})
 
     loop.run_until_complete(story())

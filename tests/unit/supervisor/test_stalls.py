@@ -90,7 +90,7 @@ def play(bench: Bench, story: Callable[[], Coroutine[object, object, None]]) -> 
 
 def test_it_stands_still_again_and_again_and_its_state_stays(bench: Bench) -> None:
     async def story() -> None:
-        assert bench.begin(OFTEN) == "broker-7 stands still for 20 ms every 40 ms"
+        assert bench.begin(OFTEN) == "broker-7 stops for 20 ms every 40 ms"
         await until(lambda: bench.count() >= 3)
         assert bench.child.state is ProcessState.RUNNING
         assert bench.stalls.end(bench.child) == "broker-7 runs without stalls"

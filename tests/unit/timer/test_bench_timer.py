@@ -82,7 +82,7 @@ def test_a_report_says_what_holds() -> None:
     assert not report.holds
     with pytest.raises(ValueError, match="two figures"):
         report.figure("a ms", 2)
-    with pytest.raises(ValueError, match="none of"):
+    with pytest.raises(ValueError, match="is not one of"):
         report.target("a", 1, "=>", 1)
 
 

@@ -1,7 +1,7 @@
 """The console producer turns options into settings of our producer, and reports what failed."""
 
-import io
 import random
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
@@ -176,8 +176,11 @@ class Producer:
 
 def run(monkeypatch: pytest.MonkeyPatch, text: str, *words: str) -> int:
     monkeypatch.setattr(blocking, "Producer", Producer)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    return main([*GIVEN, *words])
+    with tempfile.TemporaryFile("w+") as typed:
+        typed.write(text)
+        typed.seek(0)
+        monkeypatch.setattr("sys.stdin", typed)
+        return main([*GIVEN, *words])
 
 
 TOO_LARGE = "org.apache.kafka.common.errors.RecordTooLargeException: It is too large"
@@ -211,6 +214,15 @@ def test_what_was_read_before_a_wrong_line_is_sent(
     assert Producer.sent == [(b"a", b"b")]
     assert Producer.flushed
     assert capsys.readouterr().err.endswith("No key found on line 2: c\n")
+
+
+def test_a_closed_input_is_said_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert main([*GIVEN]) == 1
+    said = "java.io.IOException: standard input is closed: no line can be read\n"
+    assert capsys.readouterr().err == said
 
 
 def test_after_ctrl_c_it_waits_only_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,7 +183,7 @@ def test_log_dirs_of_a_broker_that_is_not_there(
 
 def test_a_recording_that_is_none() -> None:
     for data in (b"[" * 100_000, NOT_UTF_8, b""):
-        with pytest.raises(RecordingError, match="it is no JSON"):
+        with pytest.raises(RecordingError, match="it is not JSON"):
             read_recording(data)
 
 

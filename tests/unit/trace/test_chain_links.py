@@ -164,6 +164,21 @@ def received(correlation_id: int, peer: str = "127.0.0.1:5000") -> RequestReceiv
     )
 
 
+def answered_on(connection_id: str, correlation_id: int = 0, api_key: int = 4) -> ResponseSent:
+    return ResponseSent(
+        connection_id=connection_id,
+        correlation_id=correlation_id,
+        api_key=api_key,
+        size_bytes=1,
+        request_queue_us=0,
+        local_us=0,
+        remote_us=0,
+        response_queue_us=0,
+        send_us=0,
+        total_us=0,
+    )
+
+
 def test_requests_are_linked_by_connection_and_correlation_id_also_to_oneself(story: Story) -> None:
     first, other, itself = (
         story.tell(1, sent(0)),
@@ -190,35 +205,13 @@ def test_a_port_that_is_used_again_is_another_connection(story: Story) -> None:
     old_received = story.tell(2, received(0))
     old_answer = story.tell(
         2,
-        ResponseSent(
-            connection_id="127.0.0.1:9094-127.0.0.1:5000-3",
-            correlation_id=0,
-            api_key=4,
-            size_bytes=1,
-            request_queue_us=0,
-            local_us=0,
-            remote_us=0,
-            response_queue_us=0,
-            send_us=0,
-            total_us=0,
-        ),
+        answered_on("127.0.0.1:9094-127.0.0.1:5000-3"),
     )
     new_sent = story.tell(1, sent(0))
     new_received = story.tell(2, received(0))
     new_answer = story.tell(
         2,
-        ResponseSent(
-            connection_id="127.0.0.1:9094-127.0.0.1:5000-4",
-            correlation_id=0,
-            api_key=4,
-            size_bytes=1,
-            request_queue_us=0,
-            local_us=0,
-            remote_us=0,
-            response_queue_us=0,
-            send_us=0,
-            total_us=0,
-        ),
+        answered_on("127.0.0.1:9094-127.0.0.1:5000-4"),
     )
     answered = ControllerResponseReceived(
         broker_id=2, api_key=4, correlation_id=0, local="127.0.0.1:5000", error_code=0, took_us=1
@@ -459,18 +452,7 @@ def test_an_ack_is_linked_to_the_response_that_held_its_offset(story: Story) -> 
         responses.append(
             story.tell(
                 1,
-                ResponseSent(
-                    connection_id="c",
-                    correlation_id=number,
-                    api_key=0,
-                    size_bytes=1,
-                    request_queue_us=0,
-                    local_us=0,
-                    remote_us=0,
-                    response_queue_us=0,
-                    send_us=0,
-                    total_us=0,
-                ),
+                answered_on("c", number, api_key=0),
                 answered,
             )
         )
@@ -497,18 +479,7 @@ def test_an_offset_that_was_given_out_twice_is_linked_to_nothing(story: Story) -
         )
         story.tell(
             broker,
-            ResponseSent(
-                connection_id="c",
-                correlation_id=0,
-                api_key=0,
-                size_bytes=1,
-                request_queue_us=0,
-                local_us=0,
-                remote_us=0,
-                response_queue_us=0,
-                send_us=0,
-                total_us=0,
-            ),
+            answered_on("c", 0, api_key=0),
             answered,
         )
     assert (

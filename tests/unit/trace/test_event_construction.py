@@ -66,6 +66,7 @@ def positional_constructions(source: str) -> Iterator[tuple[int, str]]:
                 pass
 
 
+@pytest.mark.source
 def test_no_event_is_constructed_by_position() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {name}"

@@ -1,4 +1,4 @@
-"""A recording on a full disk: it ends with one reason, and what it has up to then can be read."""
+"""A recording on a full disk: it ends with one reason, and its lines up to then can be read."""
 
 import os
 import subprocess
@@ -70,7 +70,7 @@ def test_a_recording_on_a_full_disk_ends_whole(tmp_path: Path, name: str) -> Non
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         f"the recording /{name} has ended, because it cannot be written (No space left on device);"
-        " what it has up to then can be read",
+        " its lines up to then can be read",
         "True True",
         "[]",
     ]

@@ -30,7 +30,7 @@ from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.reader import order, read_recording
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.socket_sink import EventServer
-from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, subscribe
+from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, hello_line, subscribe
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header, name_of
 from tests.waiting import PATIENCE_S
@@ -477,7 +477,7 @@ def test_what_a_subscriber_wants_may_come_together_with_its_first_line() -> None
         run = asyncio.create_task(server.run())
         async with asyncio.timeout(PATIENCE_S):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            hello = EventsAddress("127.0.0.1", port, "secret", 0).hello(Level.STATE, False)
+            hello = hello_line("secret", Level.STATE, False)
             writer.write(hello + b'{"level": "hops"}\n{"snapshot": true}\n')
             while not tracer.hops:
                 await asyncio.sleep(0)

@@ -539,7 +539,7 @@ def test_a_broker_whose_socket_closes_is_dead_even_without_a_supervisor() -> Non
     story.tell(0, LinkLost("closed"))
     reduced(story, view)
     assert view.brokers[0].dead
-    assert view.brokers[0].status(view.glow.now_us)[0] == "✕ no word from it"
+    assert view.brokers[0].status(view.glow.now_us)[0] == "✕ it has sent nothing"
 
 
 def test_a_paused_broker_is_said_to_be_paused_before_the_cluster_knows() -> None:
@@ -614,7 +614,7 @@ def test_without_a_controller_nothing_is_well() -> None:
     story.tell(1, ActiveControllerChanged(controller_id=-1), 6_000)
     assert reduced(story, view).verdict() == (
         "warning",
-        "! no controller: nobody can elect leaders until there is one",
+        "! no controller: no leader can be elected until there is one",
     )
 
 
@@ -633,7 +633,7 @@ def test_a_link_with_a_fault_is_said_until_it_is_healed() -> None:
     reduced(story, view)
     assert view.verdict() == (
         "warning",
-        "! the link between brokers 1 and 2 is slow by 700 ms; every ISR is whole so far",
+        "! the link between brokers 1 and 2 is slow by 700 ms; every ISR is still complete",
     )
     story.tell(SUPERVISOR, slow._replace(delay_ms=0, cut=True))
     reduced(story, view)
@@ -658,7 +658,7 @@ def test_links_to_zookeeper_and_clients_are_said_each_for_itself() -> None:
     assert view.verdict() == (
         "warning",
         "! the link between broker 0 and ZooKeeper is cut; the link between broker 0 and its"
-        " clients is slow by 50 ms; every ISR is whole so far",
+        " clients is slow by 50 ms; every ISR is still complete",
     )
     story.tell(SUPERVISOR, zookeeper._replace(cut=False))
     reduced(story, view)
@@ -899,7 +899,7 @@ def test_the_headline_names_a_paused_broker_next_to_other_troubles() -> None:
     story.tell(SUPERVISOR, cut)
     words = reduced(story, view).verdict()[1]
     assert words.startswith("! the link ")
-    assert "; broker 0 is paused; every ISR is whole so far" in words
+    assert "; broker 0 is paused; every ISR is still complete" in words
     story.tell(SUPERVISOR, cut._replace(cut=False))
     assert reduced(story, view).verdict()[1] == (
         "! broker 0 is paused; the cluster does not know it yet"

@@ -81,7 +81,7 @@ def test_a_brokers_death_is_one_event_with_all_that_came_of_it(
     dead, chosen, spare = candidates(first.event)
     assert dead.reason == "it is not alive"
     assert chosen.reason == "1 is the first of AR [3, 1, 2] that is alive and in the ISR [3, 1, 2]"
-    assert spare.reason.startswith("it could lead too, but stands behind 1 in AR")
+    assert spare.reason.startswith("it could lead too, but comes after 1 in AR")
     key = PartitionKey("t", 2)
     assert view.decisions[key].envelope == second
     assert view.decisions[key].record is died
@@ -324,7 +324,7 @@ def test_an_election_without_a_winner_says_why_nobody_could_lead() -> None:
             replicas=(1, 2),
             isr=(1,),
             live=(2,),
-            reason="nobody of AR [1, 2] is alive and in the ISR [1]",
+            reason="no replica of AR [1, 2] is alive and in the ISR [1]",
             shutting_down=(),
             passed_over=((1, "it is not alive"), (2, "it is not in the ISR")),
         ),

@@ -87,6 +87,7 @@ EACH: Final[dict[str, Callable[[], tuple[Sequence[str], Path]]]] = {
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.rotated
 def test_each_kind_is_drawn_with_a_legend_and_can_be_read_on_a_phone(
     name: str, tmp_path: Path
 ) -> None:
@@ -169,7 +170,7 @@ def test_messages_in_time_stand_in_the_order_of_cause_and_effect(tmp_path: Path)
     found = texts(drawn(tmp_path, "time-space", "ControllerElected"))
     told = " ".join(found)
     assert told.index("znode /controller deleted") < told.index("fires the data watch")
-    assert told.index("hears of its watch") < told.index("is the controller now")
+    assert told.index("is notified by its watch") < told.index("is the controller now")
     assert "★" not in told, "the font of a PNG lacks it"
 
 
@@ -216,17 +217,20 @@ def test_an_open_transaction_holds_the_last_stable_offset() -> None:
     [
         (["cat"], "there is no picture 'cat'; there are: cluster, log"),
         (["log"], "draw log TOPIC-N"),
-        (["log", "nope"], "names no partition: write one as web-1; known: ch05-0"),
+        (
+            ["log", "nope"],
+            "is not a partition, because it has no '-': write one as web-0; known: ch05-0",
+        ),
         (["log", "nope-1"], "there is no partition nope-1; known: ch05-0"),
         (["replica", "ch05-0", "x"], "'x' names no broker"),
         (["group", "nobody"], "no state of group nobody is known in this time; known: load"),
         (["transaction", "t"], "no state of transaction t is known"),
-        (["znodes", "brokers"], "it begins with /"),
+        (["znodes", "brokers"], "a path begins with /"),
         (["znodes", "/nope"], "no znode /nope is known"),
         (["chain", "Foo"], "there is no event 'Foo'"),
         (["cluster", "--at", "1000"], "nothing is known of 1000: the events go from"),
-        (["cluster", "--at", "25:00:00"], "is no time of day"),
-        (["cluster", "--at", "soon"], "A moment is seconds since the begin (12.5)"),
+        (["cluster", "--at", "25:00:00"], "is not a time of day"),
+        (["cluster", "--at", "soon"], "A moment is seconds since the beginning (12.5)"),
         (["cluster", "--from", "5", "--at", "3"], "--from 5 lies after --at 3"),
         (["cluster", "--out", "x.gif"], "write one of x.svg, x.png, x.dot"),
         (["cluster", "--out", "/proc/none/x.svg"], "Name a file in a folder"),

@@ -1,5 +1,6 @@
 """The load that the dashboard starts and stops."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -34,17 +35,17 @@ def test_a_load_may_begin_while_the_one_before_waits_for_its_last_answers(
     started: list["subprocess.Popen[bytes]"],
 ) -> None:
     load = LoadProcess("demo")
-    load.start()
+    asyncio.run(load.start())
     assert load.running
-    load.stop()
+    asyncio.run(load.stop())
     assert not load.running, "it was stopped, though it has not ended"
-    load.start()
+    asyncio.run(load.start())
     assert load.running
     first, second = started
     assert first.poll() is None
     assert second.poll() is None
     assert load.failure() is None
-    load.stop()
+    asyncio.run(load.stop())
     for process in started:
         process.kill()
         process.wait()

@@ -264,7 +264,7 @@ def test_a_dir_that_fails_is_the_answer_before_all_others(watch: Watch) -> None:
 @pytest.mark.parametrize(
     ("events", "words"),
     [
-        ((forecast(),), "nothing will be deleted or compacted as things stand"),
+        ((forecast(),), "no deletion or compaction is due"),
         ((forecast(NOW_MS + 60_000 + 41 * 60_000, "retention by time"),), f"{BY_TIME} in 41 min"),
         ((forecast(0, "retention by size"),), f"{BY_SIZE} at its next look"),
         ((forecast(NOW_MS - 1, "retention by time"),), f"{BY_TIME} at its next look"),
@@ -293,7 +293,7 @@ def test_what_happens_next_to_the_logs_of_a_silent_broker_is_not_known(watch: Wa
     words = "? broker 1: 9.0 s old, so what happens next is not known"
     assert watch.view.answer(silent) == ("warning", words)
     watch(STATE, forecast(), broker=2)
-    words = "nothing will be deleted or compacted as things stand · ? broker 1: 9.0 s old"
+    words = "no deletion or compaction is due · ? broker 1: 9.0 s old"
     assert watch.view.answer(silent) == ("warning", words)
     assert watch.view.answer({7: 9_000_000})[0] == "ok", "it has no log"
 

@@ -209,10 +209,10 @@ def test_a_long_wait_stops_the_view_once() -> None:
 
 
 def test_the_tape_is_bounded_also_while_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(player_module, "TAPE_EVENTS", 2_000)
     monkeypatch.setattr(player_module, "KEYFRAME_EVERY_EVENTS", 200)
     story, model = Story(), Model("demo")
     player = Player(model)
+    player.most_events = 2_000
     for _ in range(12):
         player.take(failing(story, 500), story.now_ms * 1000)
         assert len(player.tape) <= 2_500

@@ -113,7 +113,7 @@ def test_it_answers_when_nobody_is_kept_waiting() -> None:
     sampled(story, 0, "Fetch", fetch(story, 1, 480))
     assert reduced(story).answer() == (
         "ok",
-        "✓ nobody is kept waiting: 1 operation here waits for news, as its client wants",
+        "✓ no request is kept waiting: 1 operation here waits for news, as its client wants",
     )
     sampled(story, 0, "Produce", produce(story, 2, 1_400, behind=0))
     assert reduced(story).answer() == (
@@ -228,7 +228,7 @@ def test_ages_of_a_silent_broker_are_those_of_its_last_sample() -> None:
     assert (view.age_ms(row), view.as_of_ms(row)) == (200, row.sampled_ms)
     kind, words = view.answer()
     assert kind == "warning"
-    assert "nobody is kept waiting" not in words
+    assert "no request is kept waiting" not in words
 
 
 def test_who_is_kept_waiting_elsewhere_is_still_said() -> None:
@@ -238,7 +238,7 @@ def test_who_is_kept_waiting_elsewhere_is_still_said() -> None:
     sampled(story, 1, "Fetch", fetch(story, 1, 200))
     assert reduced(story).answer() == (
         "warning",
-        "? broker 0 has sent nothing for 8.0 s: its waits are as of then; elsewhere nobody is kept"
+        "? broker 0 has sent nothing for 8.0 s: its waits are as of then; no other request is kept"
         " waiting",
     )
 

@@ -211,14 +211,14 @@ def test_no_live_leader_is_worse_than_all_else() -> None:
     view = told.follow()
     p = told.model.cluster.partitions.by_key[WEB]
     assert view.trouble(p) == NO_LEADER_LIVES
-    assert view.answer()[1] == "✕ web-0 has no live leader: nobody can write or fetch"
+    assert view.answer()[1] == "✕ web-0 has no live leader: clients cannot write or fetch"
     told.elected(2, (2, 0), 8)
     view = told.follow()
     assert view.trouble(p) == UNDER_REPLICATED
     assert "broker 1 is out of the ISR of 1 partition" in view.answer()[1]
 
 
-MAY_BE_ACKNOWLEDGED = "; producers with acks=1 may have had an answer for them"
+MAY_BE_ACKNOWLEDGED = "; producers with acks=1 may have got an acknowledgement for them"
 
 
 def cut(told: Told, broker: int, before: int, after: int, hw: int) -> None:

@@ -213,9 +213,9 @@ def test_a_broker_that_goes_in_good_order_says_how_it_went() -> None:
         after_ms=5_000,
     )
     assert lines(story) == [
-        "b2: asked to go in vain, attempt 1 because STALE_CONTROLLER_EPOCH",
-        "b2: asked to go in vain, attempt 2 because 3 partitions could not be moved",
-        "b2: may go, says controller 1: its leaders have moved",
+        "b2: got no permission to stop, attempt 1 because STALE_CONTROLLER_EPOCH",
+        "b2: got no permission to stop, attempt 2 because 3 partitions could not be moved",
+        "b2: may go, as controller 1 answers: its leaders have moved",
     ]
 
 

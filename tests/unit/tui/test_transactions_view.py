@@ -189,7 +189,7 @@ def test_the_clock_of_a_transaction_comes_from_the_snapshot_or_is_counted_since_
     older = Look()
     older.tell(COORDINATOR, SNAPSHOT._replace(timeout_ms=-1))
     older.wait(2_000)
-    assert older.view.open_words(older.pay) == "2.0 s at least, since you look"
+    assert older.view.open_words(older.pay) == "2.0 s at least, since you began to look"
     assert older.pay.left_us(older.view.now_us) is None
 
 

@@ -182,6 +182,7 @@ def test_the_navigation_has_each_page_once(tree: Tree) -> None:
     ]
 
 
+@pytest.mark.source
 def test_every_page_of_this_checkout_links_to_what_is_there(tmp_path: Path) -> None:
     stage(Tree(Path(__file__).resolve().parents[4]), tmp_path)  # raises BrokenLinksError
     wheel = tmp_path / "pages/source/kafka_edu/timer/timing_wheel.py.md"

@@ -97,7 +97,7 @@ def test_before_the_first_batch() -> None:
     for size in ((80, 24), (120, 40)):
         text = text_of(shown, *size)
         assert "Begins" in text
-        assert "no batch has moved it yet" in text
+        assert "no batch has set it yet" in text
         assert "none is complete yet" in text
 
 

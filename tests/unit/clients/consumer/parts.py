@@ -242,6 +242,7 @@ def fetch_answer(
     session_id: int = 5,
     error: Errors = Errors.NONE,
     read_from: int = -1,
+    high_watermark: int = 100,
 ) -> FetchResponse:
     """Return an answer to Fetch: partition → its batches or its error."""
     wrong = dict(errors or {})
@@ -256,7 +257,7 @@ def fetch_answer(
                     FetchablePartitionResponse(
                         partition=tp.partition,
                         error_code=int(wrong.get(tp, Errors.NONE)),
-                        high_watermark=100,
+                        high_watermark=high_watermark,
                         aborted_transactions=None,
                         preferred_read_replica=read_from,
                         record_set=records.get(tp, b""),

@@ -171,6 +171,54 @@ def test_a_corrupt_batch_is_an_error_until_the_program_goes_past_it() -> None:
     assert found.offset == 2
 
 
+def test_batches_that_are_read_together_keep_what_each_of_them_says() -> None:
+    def stamped(offset: int, epoch: int, kind: TimestampType, at: int) -> bytes:
+        return build_batch(
+            [record(offset), record(offset + 1)],
+            partition_leader_epoch=epoch,
+            timestamp_type=kind,
+            max_timestamp=at,
+        )
+
+    create, append = TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME
+    batches = [(4, create, 105), (4, append, 900), (4, append, 901), (5, append, 902)]
+    source = fetched(
+        b"".join(stamped(2 * n, *each) for n, each in enumerate(batches))  # 0 and 1, 2 and 3 …
+    )
+    found = source.take(100, None, None)
+    assert [
+        (each.offset, each.timestamp, each.timestamp_type, each.leader_epoch) for each in found
+    ] == [
+        (0, 100, create, 4),
+        (1, 101, create, 4),
+        (2, 900, append, 4),
+        (3, 900, append, 4),
+        (4, 901, append, 4),
+        (5, 901, append, 4),
+        (6, 902, append, 5),
+        (7, 902, append, 5),
+    ]
+    assert source.epoch == 5
+
+
+@pytest.mark.parametrize("most", [1, 7, 1_000])
+def test_many_small_batches_give_the_records_of_each(most: int) -> None:
+    data = b"".join(
+        build_batch([Record(n, 100 + n, None, b"x" * (n % 80)) for n in range(first, first + 9)])
+        for first in range(0, 900, 10)  # each tenth record was removed
+    )
+    source = fetched(data, offset=3)
+    found = []
+    while records := source.take(most, None, None):
+        assert len(records) <= most
+        found += records
+    wanted = [n for n in range(3, 900) if n % 10 != 9]
+    assert [(each.offset, each.timestamp, each.value) for each in found] == [
+        (n, 100 + n, b"x" * (n % 80)) for n in wanted
+    ]
+    assert source.exhausted
+
+
 def test_a_deserializer_that_fails_is_an_error_of_that_record() -> None:
     source = fetched(batch(0, 3))
 

@@ -1,5 +1,7 @@
 """Which fetches are due, and what their answers mean."""
 
+from collections.abc import Callable
+
 import pytest
 
 from kafka_edu.clients.consumer.subscription_state import (
@@ -114,6 +116,59 @@ def test_records_come_in_order_and_at_most_so_many() -> None:
     assert collected(core) == [(1, 1)]
 
 
+def test_a_partition_at_its_end_does_not_make_the_others_wait() -> None:
+    """Its fetch would stay at the broker for fetch.max.wait.ms, and only one is in flight."""
+    core = fetching()
+    core.answer(asked(core)[0], fetch_answer({T0: batch(0, 2), T1: batch(0, 2)}, high_watermark=2))
+    assert collected(core, 3) == [(0, 0), (0, 1), (1, 0)]
+    core.run()
+    assert not core.requests  # partition 0 is at its end, and partition 1 has records that wait
+    core.core.subscriptions.pause(T1)
+    core.run()
+    assert asked(core)[2] == {0: 2}  # records of a paused partition may wait for a long time
+    core.answer(asked(core)[0], fetch_answer({}))
+    core.core.subscriptions.resume(T1)
+    core.run()
+    assert collected(core) == [(1, 1)]
+    core.run()
+    assert asked(core)[2] == {1: 2}  # partition 0 is in the session already
+
+
+def test_a_pause_and_a_resume_alone_are_noticed() -> None:
+    core = fetching()
+    core.answer(asked(core)[0], fetch_answer({}))
+    core.run()
+    subscriptions = core.core.subscriptions
+    expected: list[tuple[Callable[[TopicPartition], None], list[int], dict[int, int]]] = [
+        (subscriptions.pause, [0], {}),
+        (subscriptions.resume, [], {0: 0}),
+    ]
+    for act, forgotten, named in expected:
+        act(T0)
+        core.answer(asked(core)[0], fetch_answer({}))
+        core.run()
+        _, fetch, offsets = asked(core)
+        gone = [p for topic in fetch.forgotten_topics_data for p in topic.partitions]
+        assert (gone, offsets) == (forgotten, named)
+
+
+def test_outdated_records_do_not_hold_back_a_partition_at_its_end() -> None:
+    core = fetching()
+    core.answer(asked(core)[0], fetch_answer({T0: batch(0, 2), T1: batch(0, 2)}, high_watermark=2))
+    assert collected(core, 3) == [(0, 0), (0, 1), (1, 0)]
+    core.core.subscriptions.seek(T1, 40, "seek")
+    core.run()
+    assert asked(core)[2] == {0: 2}
+
+
+def test_a_partition_with_more_records_is_read_while_others_wait() -> None:
+    core = fetching()
+    core.answer(asked(core)[0], fetch_answer({T0: batch(0, 2), T1: batch(0, 4)}))
+    assert collected(core, 3) == [(0, 0), (0, 1), (1, 0)]
+    core.run()
+    assert asked(core)[2] == {0: 2}
+
+
 def test_after_a_seek_older_records_are_dropped() -> None:
     core = fetching()
     core.answer(asked(core)[0], fetch_answer({T0: batch(0, 3)}))
@@ -136,6 +191,25 @@ def test_a_new_leader_is_found_and_the_fetch_sent_there() -> None:
     assert (request.node, offsets) == (2, {0: 0})
     assert fetch.topics[0].partitions[0].current_leader_epoch == 1
     assert core.seen.count(ApiKey.METADATA) == 2
+
+
+def test_what_changes_while_every_broker_has_a_fetch_in_flight_is_noticed() -> None:
+    core = fetching(partitions=4, brokers=(1, 2))
+    tps = [TopicPartition("t", n) for n in range(4)]
+    core.run()  # nothing has changed, so the partitions are not looked at again
+    core.core.subscriptions.pause(tps[0])
+    core.core.subscriptions.seek(tps[1], 7, "seek")
+    for request in [each for each in core.requests if each.key is ApiKey.FETCH]:
+        core.answer(request, fetch_answer({}))
+    core.run()
+    offsets = {
+        each.partition: each.fetch_offset
+        for request in core.requests
+        if isinstance(request.message, FetchRequest)
+        for topic in request.message.topics
+        for each in topic.partitions
+    }
+    assert offsets == {1: 7}, "the sessions know the others"
 
 
 def test_a_follower_that_the_leader_names_is_read_until_an_error() -> None:

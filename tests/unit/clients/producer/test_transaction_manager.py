@@ -68,6 +68,22 @@ def test_a_new_leader_gets_one_batch_alone_and_a_known_one_gets_more() -> None:
     assert not txn.may_drain(batch(3), (2, 1))
 
 
+def test_a_batch_without_an_answer_stays_among_the_five_that_a_broker_remembers() -> None:
+    """The answer of the second batch is lost with its leader. The next leader has stored it."""
+    txn = manager()
+    first, unanswered, *later = (batch(number) for number in range(1, 8))
+    assigned(txn, first)
+    txn.completed(first, 0, LEADER)
+    txn.assign(unanswered)
+    for each in later[:4]:
+        assert txn.may_drain(each, LEADER)
+        txn.assign(each)
+        txn.completed(each, each.base_sequence, LEADER)
+    assert not txn.may_drain(later[4], LEADER)
+    txn.completed(unanswered, 1, LEADER)
+    assert txn.may_drain(later[4], LEADER)
+
+
 def test_a_retried_batch_waits_for_those_before_it() -> None:
     txn = manager()
     first, second = batch(1), batch(2)

@@ -38,7 +38,7 @@ def changed(path, value):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"{", "it is no JSON"),
+        (b"{", "it is not JSON"),
         (b"[]", 'it must be an object with "format"'),
         (changed(["format"], "another"), 'it must be an object with "format"'),
         (changed(["metadata_version"], 99), "metadata_version: 99 is not one of 0-11"),

@@ -50,17 +50,17 @@ def test_where_a_client_may_be_led_to():
         (
             ("to=east", "client=a to=west"),
             (
-                "line 2: client=a to=west never comes to its turn: client=* to=east goes before it"
+                "line 2: client=a to=west is never used, because client=* to=east comes first"
                 " (line 1)"
             ),
         ),
         (
             ("client=a to=east", "client=a topic=t to=west", "to=east"),
-            "line 2: client=a topic=t to=west never comes to its turn",
+            "line 2: client=a topic=t to=west is never used",
         ),
         (
             ("topic=t to=east", "client=a topic=t to=west", "to=east"),
-            "line 2: client=a topic=t to=west never comes to its turn: client=* topic=t",
+            "line 2: client=a topic=t to=west is never used, because client=* topic=t",
         ),
         (("to=north",), "line 1: there is no cluster north, only east, west, money"),
         (("to=east,",), "line 1: there is no cluster (empty name)"),

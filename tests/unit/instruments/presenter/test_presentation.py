@@ -260,6 +260,7 @@ def test_the_earliest_event_counts_and_not_the_first_that_arrived() -> None:
     at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 50_000))
     assert at.apply(happened(ended(1), 42_000))
     assert at.names["gone_at"] == "50"
+    assert at.named_us == {"victim": 42_000, "gone_at": 50_000}
 
 
 def test_the_last_job_begins_again_after_a_resumption() -> None:
@@ -307,7 +308,7 @@ def test_no_time_ends_a_wait_but_the_learner_may() -> None:
     assert at.waits
     at.go_on(10**12)
     assert at.waits
-    assert "again goes on without it" in texts(at, Role.HINT)[0]
+    assert "again continues without it" in texts(at, Role.HINT)[0]
     at.go_on(10**12 + 1)
     assert at.phase is Phase.ANSWER
 
@@ -336,7 +337,7 @@ def test_back_shows_the_recorded_moment_and_forth_acts_no_second_time() -> None:
     at.go_on(40)
     at.act_done()
     assert at.back() == [ShowScreen("cluster"), ShowMoment(20)]
-    assert "the cluster runs on" in texts(at, Role.NOTE)[0]
+    assert "the cluster still runs" in texts(at, Role.NOTE)[0]
     assert at.back() == [], "there is nothing before the first step"
     at.apply(happened(ended(1), 41))
     assert at.seen == [True, False], "what happens meanwhile counts"
@@ -673,7 +674,7 @@ def test_a_number_is_seen_while_it_is_typed_and_can_be_mended() -> None:
     for digit in "617":
         assert at.choose(int(digit), 2) == []
     assert texts(at, Role.CHOICE) == ["  617▁ ms"]
-    assert "[enter] says it" in texts(at, Role.HINT)[0]
+    assert "[enter] answers" in texts(at, Role.HINT)[0]
     assert at.erase()
     assert texts(at, Role.CHOICE) == ["  61▁ ms"]
     assert at.go_on(3) == []
@@ -721,3 +722,25 @@ def test_two_runs_stand_side_by_side_when_both_are_known() -> None:
         "  a produce took   850 µs   403,000 µs",
         "  lost                 12            …",
     ]
+
+
+def test_a_step_begins_again_when_the_simulated_cluster_has_gone_back() -> None:
+    at = at_the_question()
+    assert not at.may_begin_again(), "a real cluster does not go back"
+    at.rewinds = True
+    assert not at.may_begin_again(), "this step has done nothing yet"
+    at.choose(1, 30)
+    at.go_on(40)
+    at.act_done()
+    at.apply(happened(ended(1), 41))
+    assert (at.may_begin_again(), at.began_us(at.shown)) == (True, 20)
+    assert texts(at, Role.HINT)[0].endswith("[backspace] back · [R] this step again")
+    assert at.went_back(41) is None, "it acted before"
+    assert at.went_back(20) == [ShowScreen("controller")]
+    assert (at.step, at.phase, at.names, at.choices) == (1, Phase.NARRATION, {}, {})
+    at.apply(happened(ended(2), 42))
+    at.back()
+    assert at.may_begin_again()
+    assert at.went_back(at.began_us(at.shown)) == [ShowScreen("cluster")]
+    assert (at.step, at.phase, at.moments) == (0, Phase.NARRATION, {})
+    assert at.load() is None, "its load has not begun yet"

@@ -197,7 +197,7 @@ def test_a_script_offers_what_to_break(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("{servers}", "{server}", "'{server}' is nobody: write a role as 'leader of TOPIC-0'"),
+        ("{servers}", "{server}", "'{server}' is not a role: write one as 'leader of TOPIC-0'"),
         ('say = "Kill it."', "", "'say' is missing"),
         ("commands", "command", "did you mean 'commands'?"),
         ('"cluster kill {leader of web-0}"', '""', "'commands' is a list of commands"),

@@ -40,7 +40,11 @@ SCENARIO = parse(
 """,
     "test",
 )
-COMPACTED = parse(SCENARIO.text().replace("rf=2", "rf=2 cleanup.policy=compact"), "test")
+COMPACTED = SCENARIO._replace(
+    topics=tuple(
+        topic._replace(configs=(("cleanup.policy", "compact"),)) for topic in SCENARIO.topics
+    )
+)
 
 
 class Parts(NamedTuple):
@@ -57,6 +61,8 @@ class Parts(NamedTuple):
     """What the follower has, if it is not the same."""
     absence_ms: int = 0
     """For how long the leader was out of sync."""
+    late: frozenset[int] = frozenset()
+    """The transactions that a late request has ended."""
 
 
 def right() -> Parts:
@@ -78,6 +84,8 @@ def right() -> Parts:
             history.reads.append(Read(reader, T0, offset, name, 2_000))
     entries.append(Marker(4, 8, is_commit=True))
     history.transactions.append(Outcome.COMMITTED)
+    history.transaction_began_ms.append(1_000)
+    history.transaction_asked_ms.append(1_200)
     history.commits.append(Commit("g", "g-1", T0, 2, 2_000, 2_010))
     history.commits.append(Commit("g", "g-2", T0, 5, 2_020, 2_030))
     history.assigned.append(Assigned("g", "g-1", T0, 1_500))
@@ -112,7 +120,7 @@ def evidence(parts: Parts, scenario: Scenario, monkeypatch: pytest.MonkeyPatch) 
         controllers=parts.controllers,
         longest_absence_ms=lambda tp, broker: parts.absence_ms,
     )
-    return Evidence(scenario, cluster, parts.history, watch, {T0: logs})
+    return Evidence(scenario, cluster, parts.history, watch, {T0: logs}, parts.late)
 
 
 def test_every_rule_holds_in_a_right_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,6 +265,42 @@ def test_what_is_wrong_is_found_by_its_rule(
     assert any(re.search(said, text) for text in texts), found
 
 
+def in_two_epochs(parts: Parts, *names: str) -> None:
+    """Store these records again, with the producer's next epoch."""
+    stored = {one.name: one for one in parts.entries if isinstance(one, StoredRecord)}
+    end = parts.entries[-1].offset + 1
+    for offset, name in enumerate(names, end):
+        parts.entries.append(stored[name]._replace(offset=offset, producer_epoch=1))
+
+
+def test_what_a_broker_has_forgotten_may_be_stored_again_in_the_next_epoch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = right()
+    in_two_epochs(parts, "p-0-0", "p-0-1")
+    rule = "order of each producer"
+    found = check(evidence(parts, SCENARIO, monkeypatch))
+    assert not {rule, "no duplicates"} & {violation.rule for violation in found}
+    parts = right()
+    in_two_epochs(parts, "p-0-1", "p-0-0")
+    found = check(evidence(parts, SCENARIO, monkeypatch))
+    assert [violation.text for violation in found if violation.rule == rule] == [
+        "t-0: records of p are out of order: p-0-0 behind p-0-1"
+    ]
+
+
+def test_a_record_that_is_first_stored_in_a_later_epoch_may_not_be_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = right()
+    parts.history.sent["p-0-x"] = SentRecord("p-0-x", "p", T0, 0, 0, "", -1)
+    parts.entries.append(StoredRecord(5, "p-0-x", "", 7, 1, is_transactional=False))
+    found = check(evidence(parts, SCENARIO, monkeypatch))
+    assert ("order of each producer", "t-0: records of p are out of order: p-0-x behind p-0-1") in (
+        found
+    )
+
+
 def test_replicas_that_differ_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = right()
     other = list(parts.entries)
@@ -335,3 +379,34 @@ def test_a_duplicate_of_a_producer_with_a_new_epoch_is_not_a_fault(
 
 def test_each_rule_says_what_must_hold() -> None:
     assert all(rule.__doc__ for rule in RULES.values())
+
+
+@pytest.mark.parametrize("break_it", [leave_open, abort_a_committed_one, half_of_one_in_doubt])
+@pytest.mark.parametrize("late", [frozenset[int](), frozenset({0})])
+def test_a_transaction_that_a_late_request_has_ended_is_not_checked(
+    break_it: Callable[[Parts], None], late: frozenset[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = right()._replace(late=late)
+    break_it(parts)
+    broken = list(checker.transactions_are_whole(evidence(parts, SCENARIO, monkeypatch)))
+    assert (broken == []) is (late != frozenset())
+
+
+@pytest.mark.parametrize(
+    ("late_ms", "decided_ms", "is_late"),
+    [
+        ({"x": [1_550]}, {"x": [1_060]}, True),
+        ({"x": [1_550]}, {"x": [1_040]}, False),  # the decision came before the late request
+        ({"x": [1_550]}, {"x": [1_200]}, False),  # the program had asked for the end by then
+        ({"x": [1_499]}, {"x": [1_060]}, False),  # it was late for the transaction before
+        ({"x": [1_550]}, {"z": [1_060]}, False),
+        ({"p": [1_550]}, {"x": [1_060]}, False),
+    ],
+)
+def test_a_late_end_is_a_decision_that_nobody_asked_for_and_late_data_before_it(
+    late_ms: dict[str, list[int]], decided_ms: dict[str, list[int]], is_late: bool
+) -> None:
+    """The transaction began at 1.0 s of the run, which began at 0.5 s of the cluster's time."""
+    watch: Any = SimpleNamespace(begun_ms=500, decided_ms=decided_ms)
+    found = checker.late_ends(SCENARIO, right().history, watch, late_ms)
+    assert found == ({0} if is_late else set())

@@ -1,48 +1,27 @@
 """Whole runs of scenarios: a seed gives the same facts again, and planted bugs are found."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
+from kafka_edu.cli.sim.playing import python_version
+from kafka_edu.server.broker_state import BrokerState
 from kafka_edu.sim.planted_faults import PLANTED, planted
 from kafka_edu.sim.scenario import scenario_run
 from kafka_edu.sim.scenario.acts import Act
 from kafka_edu.sim.scenario.checker import Evidence, Violation
-from kafka_edu.sim.scenario.language import Scenario, parse
+from kafka_edu.sim.scenario.language import Scenario, parse, read
 from kafka_edu.sim.scenario.scenario_run import ScenarioResult, ScenarioRun, play
+from kafka_edu.sim.scenario.stored import ends_out_of_sync
 from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.server import BrokerStateChanged
 
-SMALL = parse(
-    """\
-> cluster brokers=3 min.insync.replicas=2
-> topic t partitions=2 rf=3
-> topic u partitions=1 rf=3
-> producer p topic=t rate=30
-> consumer c topic=t
-> group g topic=t members=2
-> transactions x topic=u rate=60
-> consumer d topic=u
-> run 4s
-> settle 7s
-""",
-    "small",
-)
-ACTS = (
-    Act(500, "slow-link", (1, 2), 1_000, 100),
-    Act(800, "kill", (1,), 1_500),
-    Act(1_200, "expire-session", (2,)),
-    Act(1_700, "cut-one-way", (2, 3), 700),
-    Act(2_600, "pause", (3,), 1_000),
-    Act(2_700, "clock-jump", (2,), 0, 30_000),
-    Act(3_000, "reset-clients", ()),
-    Act(3_100, "slow-disk", (1,), 500, 400),
-    Act(3_300, "cut-zookeeper", (2,), 600),
-    Act(3_400, "stop", (1,), 1_000),
-    Act(3_450, "kill-in-write", (2,), 1_000),
-    Act(3_500, "isolate", (3,), 500),
-    Act(3_600, "reset-link", (1, 3)),
-    Act(3_700, "slow-client", (2,), 500, 100),
-)
+pytestmark = pytest.mark.rotated
+
+EVERY_FAULT = read(Path(__file__).with_name("every_fault.sim"))
+SMALL = EVERY_FAULT._replace(acts=(), seed=None, digests=())
+ACTS = EVERY_FAULT.acts
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +35,12 @@ def test_faults_of_every_kind_lose_nothing(whole: ScenarioResult) -> None:
     assert whole.acked > 100
     assert whole.read > whole.acked, "by a reader, and by a group"
     assert whole.committed > 3
+
+
+def test_the_facts_are_those_of_the_committed_digest(whole: ScenarioResult) -> None:
+    """If the code was changed on purpose, `sim digests --write` renews it (docs/simulator.md)."""
+    assert EVERY_FAULT.seed == whole.seed
+    assert EVERY_FAULT.digest_for(python_version()) == whole.digest
 
 
 def test_the_same_seed_gives_the_same_facts_whether_somebody_looks_or_not(
@@ -96,6 +81,26 @@ def test_an_act_that_is_not_possible_does_nothing() -> None:
         Act(980, "kill", (2,), 900),
     )
     assert play(SMALL, 5, acts).violations == ()
+
+
+ALONE = parse("> cluster brokers=1\n> run 3s\n> settle 2s\n", "alone")
+
+
+def test_a_broker_that_is_stopped_while_it_starts_gives_its_start_up() -> None:
+    """A start of this broker takes more than 20 ms."""
+    for late_ms in range(1, 20, 3):
+        acts = (Act(500, "kill", (1,), 500), Act(1_000 + late_ms, "stop", (1,), 500))
+        run = ScenarioRun(ALONE, 1, acts)
+        states: list[BrokerState] = []
+
+        def note(envelope: Envelope, states: list[BrokerState] = states) -> None:
+            if isinstance(envelope.event, BrokerStateChanged):
+                states.append(envelope.event.after)
+
+        run.cluster.sink.listeners.append(note)
+        assert run.play().violations == ()
+        assert states.count(BrokerState.RUNNING) == 2, "the start that was stopped is not counted"
+        assert BrokerState.PENDING_CONTROLLED_SHUTDOWN not in states
 
 
 @pytest.mark.parametrize("verb", ["kill", "kill-in-write", "stop"])
@@ -229,3 +234,52 @@ def test_a_planted_fault_goes_when_the_run_has_ended(whole: ScenarioResult) -> N
 def test_each_planted_fault_says_what_is_wrong_and_where_it_was() -> None:
     assert len(PLANTED) >= 15
     assert all(fault.about and fault.source for fault in PLANTED.values())
+
+
+def test_the_times_of_clients_count_from_the_beginning_of_the_run() -> None:
+    """So an acknowledgement has the time of the acts around it, in messages too."""
+    lines = ("cluster brokers=1", "topic t partitions=1 rf=1", "producer p topic=t rate=20")
+    text = "".join(f"> {line}\n" for line in (*lines, "run 1s", "settle 1s"))
+    run = ScenarioRun(parse(text, "x"), 1)
+    run.play()
+    times = sorted(acked.at_ms for acked in run.history.acked.values())
+    assert len(times) == 20
+    assert 0 < times[0] < 200
+    assert 900 < times[-1] < 1_100
+
+
+SLOW_REPLICA = parse(
+    """\
+> cluster brokers=2 sim.latency.ms=40 replica.fetch.max.bytes=1
+> topic t partitions=1 rf=2
+> producer p topic=t rate=40
+> run 3s
+> settle 200ms
+""",
+    "slow",
+)
+"""One batch in each fetch, and each fetch takes up to 80 ms."""
+
+
+def broken_by_a_slow_replica(run: ScenarioRun) -> list[str]:
+    return [violation.rule for violation in run.play().violations]
+
+
+def test_a_replica_that_still_catches_up_is_waited_for() -> None:
+    run = ScenarioRun(SLOW_REPLICA, 1, (Act(200, "kill", (2,), 2_700),))
+    assert broken_by_a_slow_replica(run) == []
+    assert ends_out_of_sync(run.cluster) == {}
+
+
+def test_a_replica_that_fetches_no_more_is_not_waited_for() -> None:
+    run = ScenarioRun(SLOW_REPLICA, 1, (Act(200, "kill", (2,), 2_700),))
+    follower = run.cluster.brokers[2]
+    look = run._watch.look
+
+    def look_and_pause() -> None:
+        look()
+        if run.now_ms() >= 3_000 and not follower.process.paused:
+            run.cluster.loop.pause(follower.process)
+
+    run._watch.look = look_and_pause  # type: ignore[method-assign]  # at the end of the last act
+    assert "everybody agrees" in broken_by_a_slow_replica(run)

@@ -1,6 +1,5 @@
 """The events of all simulated processes as one stream: who gets which, and what is sampled."""
 
-from kafka_edu.sim.scenario.acts import Act
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.stage.stage_tracer import StageTracer
 from kafka_edu.trace.event import Envelope, Level, Source
@@ -21,8 +20,7 @@ class Kept:
 
 def test_a_subscriber_gets_the_level_and_the_state_of_all_processes() -> None:
     cluster = SimCluster(1, level=Level.ALL)
-    acts: list[Act] = []
-    tracer = StageTracer(lambda: cluster, lambda: acts)
+    tracer = StageTracer(lambda: cluster)
     few, many = Kept(Level.STATE), Kept(Level.ALL)
     tracer.add_sink(few)
     tracer.add_sink(many)
@@ -40,7 +38,9 @@ def test_a_subscriber_gets_the_level_and_the_state_of_all_processes() -> None:
     few.events.clear()
     cluster.pause(1)
     cluster.kill(2)
-    acts += [Act(0, "cut-one-way", (1, 3)), Act(0, "slow-link", (2, 3), by_ms=100)]
+    one, two, three = (broker.process for broker in cluster.brokers.values())
+    cluster.network.cut(three, one, one_way=True)
+    cluster.network.slow_down(two, three, (25, 100))
     tracer.pass_on_processes()
     states = {e.event.child.id: e.event.state for e in few.events
               if isinstance(e.event, ProcessSnapshot) and e.event.child.broker}  # fmt: skip

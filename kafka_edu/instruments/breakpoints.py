@@ -1,4 +1,5 @@
-"""Breakpoints: the view stops when a chosen kind of event happens, in a recording and live.
+"""Breakpoints: the view stops when a chosen kind of event happens, in a recording and live. A
+simulated run stops too, in the same callback.
 
 A breakpoint is a name and a predicate. The predicate returns whether the view must stop at an
 event.

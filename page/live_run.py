@@ -1,0 +1,108 @@
+"""A simulated run in the page. Its turns are callbacks of the page's event loop.
+
+Here the stage and the dashboard share one thread. The stage ends its turn at the latest after
+`stage.TICK_S`, so keys are answered and frames are drawn in between. A turn is a plain callback and
+no task, because Python lets no task run inside another one, and the simulation runs tasks.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from kafka_edu.cli.sim.watched_stage import CommandRefused, WatchedStage, silence_faults
+from kafka_edu.sim.scenario.language import Scenario
+from kafka_edu.sim.stage.stage import Opening
+from kafka_edu.supervisor.action_client import ActionRefusedError
+from kafka_edu.trace.memory_pipe import MemoryPipes
+from tui.asking import Values
+
+REST_S: Final = 0.01
+INDEX_BYTES: Final = ("log.index.size.max.bytes", str(1 << 16))
+"""An empty index uses all its memory here, because WebAssembly has no pages that are mapped when
+they are written. With Kafka's 10 MB for each index, three small brokers needed 200 MB. An index of
+this size serves 32 MB of records before its segment is rolled.
+"""
+
+
+def with_small_indexes(scenario: Scenario) -> Scenario:
+    """Return the scenario with indexes that fit into the page. The future files say it too."""
+    if any(key == INDEX_BYTES[0] for key, _ in scenario.properties):
+        return scenario
+    return scenario._replace(properties=(*scenario.properties, INDEX_BYTES))
+
+
+class LiveRun:
+    """Plays a scenario in this thread, between the other callbacks of the loop."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int,
+        keep: Callable[[int, str], str],
+        opening: Opening | None = None,
+    ) -> None:
+        """`keep` keeps a future, with its number and its text, and returns a name for it. With an
+        `opening`, the run begins at that moment.
+        """
+        self.pipes = MemoryPipes()
+        small = with_small_indexes(scenario)
+        self.watched = WatchedStage(
+            small, seed, self.pipes, scenario.name, keep, self._wake, opening=opening
+        )
+        self.pipes.token = self.watched.events.token
+        self._turns = self.watched.stage.turns()
+        self._next: asyncio.TimerHandle | None = None
+        self.failed = ""
+        """Why the run has ended by itself. Empty: it has not."""
+
+    async def begin(self) -> None:
+        """Listen for a subscriber. The run begins when somebody watches it."""
+        silence_faults()
+        await self.watched.events.listen()
+        self._later(REST_S)
+
+    async def ask(self, name: str, values: Values) -> str:
+        """Have a command or an act carried out, as `tui.asking.Ask` says."""
+        if self.failed:
+            raise ActionRefusedError(self.failed)
+        try:
+            return await self.watched.ask(name, values)
+        except CommandRefused as error:
+            raise ActionRefusedError(str(error)) from None
+
+    def end(self) -> None:
+        """End the run: no turn comes any more, its subscriber's connection ends, and commands that
+        wait are refused.
+        """
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
+        self.pipes.close()
+        for command in self.watched.stage.commands:
+            command.answer(False, self.failed or "the run has ended")
+        self.watched.stage.commands.clear()
+
+    def _wake(self) -> None:
+        """Take the next turn soon, because a command has come."""
+        if self._next is not None:
+            self._next.cancel()
+            self._later(0.0)
+
+    def _later(self, seconds: float) -> None:
+        self._next = asyncio.get_running_loop().call_later(seconds, self._turn)
+
+    def _turn(self) -> None:
+        self._next = None
+        watched = self.watched
+        if not watched.events.watched or watched.is_behind:
+            self._later(REST_S)
+            return
+        try:
+            at_most_s = next(self._turns, None)
+        except Exception as error:
+            self.failed = f"the simulation has ended: {type(error).__name__}: {error}"
+            self.end()
+            raise
+        watched.send()
+        if at_most_s is not None:
+            self._later(at_most_s)
