@@ -22,6 +22,7 @@ from kafka_edu.supervisor.cluster import Cluster as OurCluster
 from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.tools import MARKS, Cluster, Printed, normalised
+from tests.stored_once import without_copies_sent_anew
 from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.tools
@@ -179,6 +180,7 @@ class Stage:
         return self.cluster.folder.broker_data(broker_id) / f"{topic}-{partition}" / SEGMENT
 
     def consumed(self, topic: str) -> dict[int, list[int]]:
+        """Return partition → the numbers of its records, each once if no broker has doubled one."""
         consumer = Consumer(
             {
                 "bootstrap.servers": self.cluster.bootstrap_servers,
@@ -191,17 +193,24 @@ class Stage:
             for p in (0, 1)
         }
         consumer.assign([TopicPartition(topic, p, 0) for p in ends])
-        found: dict[int, list[int]] = {0: [], 1: []}
+        found: dict[int, list[tuple[int, int]]] = {0: [], 1: []}
         while any(len(found[p]) < ends[p] for p in ends):
             message = consumer.poll(PATIENCE_S)
             assert message is not None
             assert message.error() is None
-            value, partition = message.value(), message.partition()
+            offset, value, partition = message.offset(), message.value(), message.partition()
+            assert offset is not None
             assert value is not None
             assert partition is not None
-            found[partition].append(int(value))
+            found[partition].append((offset, int(value)))
         consumer.close()
-        return found
+        known = self.admin.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions
+        return {
+            partition: without_copies_sent_anew(
+                read, self.cluster.replica(known[partition].leader, topic, partition)
+            )
+            for partition, read in found.items()
+        }
 
 
 @pytest.fixture(scope="module")
