@@ -1,5 +1,5 @@
-"""The live part of 06-1: broker 2 stops twice by the learner's steps. First the controller answers,
-and then it is paused.
+"""The live part of 06-1: broker 2 stops twice, and both times it follows the learner's steps. The
+first time the controller answers broker 2. The second time the controller is paused.
 """
 
 import itertools

@@ -1,4 +1,6 @@
-"""Say why requests still wait: what each one needs, who is missing, and what ended the others."""
+"""Say why requests still wait: what each one needs, and which broker is missing. For requests that
+no longer wait, say what ended the wait.
+"""
 
 import textwrap
 import time

@@ -6,11 +6,11 @@ The key of a window's record is the window's begin. The key of a line's record i
                                 "error_rate":0.0128,"p99_us":913000}
     10.0.3.7                   {"partition":2,"offset":4711,"kind":"good","time":…,"path":…}
 
-**Exactly once.** Our own connector writes each slot of a micro-batch in a transaction (`sink`). The
-slot of a window is a hash of its record, so a record gets the same slot again when a batch is
-repeated. The slot of a line is the partition from which it was read, so no row must move to another
-task. The official connector has no transactions. With it, the records of a repeated batch are in
-the topic twice.
+**Exactly once.** Our own connector divides the records of a micro-batch among slots, and writes
+each slot in a transaction (`sink`). The slot of a window is a hash of its record, so a record gets
+the same slot again when a batch is repeated. The slot of a line is the partition from which it was
+read, so its row can stay in the task that has read it. The official connector has no transactions.
+With it, the records of a repeated batch are in the topic twice.
 """
 
 from typing import TYPE_CHECKING, Final

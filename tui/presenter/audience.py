@@ -7,7 +7,9 @@ from kafka_edu.instruments.presenter.presentation import Presentation
 
 
 class Audience(Protocol):
-    """A class of students that follows a presentation. The presenter calls `look` regularly."""
+    """The students who follow a presentation. The presenter calls `look` regularly, so that they
+    see its present page.
+    """
 
     def serve(self) -> AbstractAsyncContextManager[None]:
         """Serve the audience until the block ends. Raises OSError if that is impossible."""

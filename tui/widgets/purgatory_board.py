@@ -206,9 +206,8 @@ class OperationLines(Lines):
         }
 
     def has_focus_on_ended(self) -> bool:
-        """Return whether the chosen operation has ended and its end is known.
-
-        Then it stays chosen.
+        """Return whether the chosen operation has ended and its end is known. Such an operation
+        stays chosen.
         """
         key = self.choice.operation
         return key is not None and self.model.purgatory.completion(key) is not None

@@ -14,7 +14,9 @@ FORM = "send returns a list of (broker, kind, rows); the rows are a list of tupl
 
 
 class Checked:
-    """A request batch of the learner's class. Its requests are compared with the right ones."""
+    """A request batch that the learner's code has made. Its requests are compared with those of
+    `RightBatch`.
+    """
 
     def __init__(self, learner: Learner, *live: int) -> None:
         self.made = learner.make(list(live))

@@ -285,7 +285,9 @@ def test_how_long_it_waits(make: Make) -> None:
 
 
 def test_it_goes_on_where_it_was(make: Make) -> None:
-    """an error before the first answer, and an error before the second answer"""
+    """after an error, the fetcher goes on with the same search: an error before the first answer,
+    and an error before the second answer
+    """
     made = make()
     made.follow(A, GAP)
     made.error(A, "UNKNOWN_LEADER_EPOCH", NOW_MS)

@@ -1,4 +1,4 @@
-"""Exercise 08-5: the reference solution, for the answers of seed 0 (Kafka:
+"""Exercise 08-5: the reference solution. It reads the answers that seed 0 gives (Kafka:
 MetadataResponse.json).
 """
 

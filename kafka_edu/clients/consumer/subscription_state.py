@@ -386,7 +386,9 @@ class SubscriptionState:
         return partition if self.fetch_position(tp) == requested else None
 
     def validated(self, tp: TopicPartition, requested: FetchPosition, reason: str) -> None:
-        """Fetch from this position, unless the program has changed the position since."""
+        """Fetch from the position `requested`, unless the program has set a different position
+        meanwhile.
+        """
         partition = self._awaits(tp, requested)
         if partition is not None:
             self._enter(tp, partition, FetchState.FETCHING, reason)

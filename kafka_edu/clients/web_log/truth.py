@@ -25,7 +25,9 @@ MAX_STATUS: Final = 600
 
 
 class WindowTruth(NamedTuple):
-    """One window: its lines, its errors (status of 500 or more), and its exact p99."""
+    """One window: its lines, its errors (status of 500 or more), and the exact 99th percentile of
+    its request times.
+    """
 
     lines: int
     errors: int

@@ -167,7 +167,8 @@ def join_barrier(
 ) -> DelayedJoin:
     """Return the operation that waits for the group's members, when a rebalance begins.
 
-    The group still has the state from before the rebalance. Only a learner's barrier uses `time`.
+    The group still has the state from before the rebalance. This function does not use `time`; a
+    learner's function in its place does.
     """
     if group.state is GroupState.EMPTY:
         remaining_ms = max(group.rebalance_timeout_ms - initial_delay_ms, 0)

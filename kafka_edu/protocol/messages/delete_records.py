@@ -51,7 +51,9 @@ class DeleteRecordsTopicResult(Struct):
 
 
 class DeleteRecordsResponse(Message, key=ApiKey.DELETE_RECORDS, valid="0-2", flexible="2+"):
-    """The least log start offset of each partition (Kafka: DeleteRecordsResponse.json)."""
+    """For each partition, the least log start offset of its live replicas (Kafka:
+    DeleteRecordsResponse.json).
+    """
 
     throttle_time_ms: int = field(
         Int32,

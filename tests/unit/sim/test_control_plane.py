@@ -94,8 +94,8 @@ def test_without_it_they_come_by_the_listener_between_brokers() -> None:
 
 @pytest.mark.parametrize("separate", [True, False])
 def test_while_all_handlers_of_the_data_plane_wait_the_controller_is_heard(separate: bool) -> None:
-    """The only handler of broker 2 waits for a ZooKeeper that it cannot reach. The controller takes
-    its leaderships away.
+    """The only handler of broker 2 waits for a ZooKeeper that it cannot reach. In this time the
+    controller makes other brokers leaders in place of broker 2.
     """
     cluster, client = started(SEPARATE if separate else {})
     zookeeper = cluster.brokers[2].zk_client

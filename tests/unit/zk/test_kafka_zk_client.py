@@ -190,8 +190,8 @@ def test_states_are_compared_and_set(zk_world: ZkWorld) -> None:
 
 
 def test_many_requests_are_on_the_way_at_once(zk_world: ZkWorld) -> None:
-    """1,000 states with a round trip of 1 ms: ten at a time take 100 ms, one by one would take a
-    second (spec Z6).
+    """Each of 1,000 requests takes a round trip of 1 ms. Ten at a time take 100 ms; one by one they
+    would take a second (spec Z6).
     """
     pipelined, one_by_one = zk_world.client("a"), zk_world.client("b", max_in_flight=1)
     partitions = [TopicPartition("t", n) for n in range(1000)]
