@@ -267,8 +267,8 @@ if (location.protocol === "file:") {
   say("A browser runs no Python from a file. Open a terminal in the folder above this one, run" +
     " python -m http.server, and open http://127.0.0.1:8000/live/exercise.html", true);
 } else if (typeof WebAssembly !== "object" || typeof Worker !== "function") {
-  say("This browser has no WebAssembly or no workers, by which the page runs Python. Take a newer" +
-    " browser, or ask for both to be allowed.", true);
+  say("This browser has no WebAssembly or no workers, and the page cannot run Python without them." +
+    " Use a newer browser, or ask for both to be allowed.", true);
 } else {
   element("task").open = matchMedia("(min-width: 62rem)").matches;
   listen();

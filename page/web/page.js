@@ -35,10 +35,10 @@ function missing() {
       " python -m http.server, and open http://127.0.0.1:8000/live/ in the browser.";
   }
   if (typeof WebAssembly !== "object") {
-    return "This browser has no WebAssembly, by which the page runs Python. Take a newer browser, or" +
-      " ask for WebAssembly to be allowed.";
+    return "This browser has no WebAssembly, and the page cannot run Python without it. Use a newer" +
+      " browser, or ask for WebAssembly to be allowed.";
   }
-  if (typeof Worker !== "function") return "This browser has no workers. Take a newer browser.";
+  if (typeof Worker !== "function") return "This browser has no workers. Use a newer browser.";
   return "";
 }
 
