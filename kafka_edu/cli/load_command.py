@@ -302,6 +302,8 @@ def _report(
             f"The group '{state.group}' read {state.read:,} records, and each acked one is among"
             " them."
         )
+    if state.error:
+        click.echo(f"The last error of a client: {state.error}")
     look = command_line("trace tail", folder.name)
     click.echo(f"Look next at the cluster's events: {look}")
     if json_file is not None:

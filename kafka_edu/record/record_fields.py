@@ -7,11 +7,14 @@ records in each step. A record of 100 bytes then takes 0.3 µs, compared with 0.
 
 For few records, numpy's fixed cost of about 35 µs is more than numpy saves. So the batches that
 follow each other in a response are read together: a batch of 64 KB has only 60 records of 1 KiB.
-Few records, and records with headers or without a value, are read by `decode_records`. For invalid
-bytes too, `decode_records` finds the fault and raises the error.
+Few records, and records with headers or without a value, are read by `decode_records`. So are all
+records where numpy is missing, as in the live page. For invalid bytes too, `decode_records` finds
+the fault and raises the error.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
 from itertools import repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -54,7 +57,7 @@ def read_fields(entries: Sequence[tuple[Buffer, BatchHeader]]) -> RecordFields:
     headers = [header for _, header in entries]
     if all(header.magic == MAGIC_V2 for header in headers):
         sections = [_uncompressed(batch, header) for batch, header in entries]
-        if sum(header.records_count for header in headers) >= MANY:
+        if sum(header.records_count for header in headers) >= MANY and _has_numpy():
             fields = _plain_fields(sections, headers)
             if fields is not None:
                 return fields
@@ -72,6 +75,15 @@ def read_fields(entries: Sequence[tuple[Buffer, BatchHeader]]) -> RecordFields:
     else:
         records = [record for entry, _ in entries for record in read_entry(entry)]
     return RecordFields(*zip(*records, strict=True)) if records else RecordFields(*[()] * 5)
+
+
+@cache
+def _has_numpy() -> bool:
+    try:
+        import_module("numpy")
+    except ImportError:
+        return False
+    return True
 
 
 def _uncompressed(batch: Buffer, header: BatchHeader) -> Buffer:

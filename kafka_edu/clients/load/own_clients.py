@@ -30,6 +30,7 @@ from kafka_edu.clients.pace import Pace
 from kafka_edu.clients.producer.producer import Producer
 from kafka_edu.clients.producer.producer_batch import RecordMetadata
 from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.tasks import report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.trace.tracer import Tracer
@@ -144,7 +145,11 @@ class OwnProducer:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._run())
+        self._task = asyncio.create_task(self._run(), name="producer")
+        report_failure(self._task, self._note_bug)
+
+    def _note_bug(self, name: str, error: BaseException) -> None:
+        self._outcomes.append(_ended_by_bug(name, error))
 
     async def _run(self) -> None:
         await self._client.start()
@@ -230,7 +235,7 @@ class OwnProducer:
         left = len(self.waiting)
         await self._client.close(timeout_s=0)
         if self._task is not None:
-            await self._task
+            await asyncio.wait([self._task])
         return left
 
 
@@ -249,7 +254,11 @@ class OwnConsumer:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._run())
+        self._task = asyncio.create_task(self._run(), name="consumer")
+        report_failure(self._task, self._note_bug)
+
+    def _note_bug(self, name: str, error: BaseException) -> None:
+        self._outcomes.append(_ended_by_bug(name, error))
 
     async def _run(self) -> None:
         await self._client.start()
@@ -272,5 +281,10 @@ class OwnConsumer:
         """Commit, leave the group and stop. This takes LEAVE_S at most."""
         self._stop.set()
         if self._task is not None:
-            await self._task
+            await asyncio.wait([self._task])
         await self._client.close(timeout_s=LEAVE_S)
+
+
+def _ended_by_bug(client: str, error: BaseException) -> Refused:
+    """Return the outcome by which a load shows that one of its clients works no more."""
+    return Refused(-1, f"the {client} has ended by a bug: {type(error).__name__}: {error}")

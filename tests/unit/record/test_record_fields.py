@@ -1,6 +1,7 @@
 """The fields of a batch as lists: always those of the records that `read_records` returns."""
 
 import random
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -69,6 +70,17 @@ def test_a_small_batch_is_read_without_numpy(monkeypatch: pytest.MonkeyPatch) ->
     for count in (MANY - 1, MANY):
         fields(build_batch([plain(n) for n in range(count)]))
     assert len(taken) == 1
+
+
+def test_without_numpy_all_records_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)  # its import fails
+    record_fields._has_numpy.cache_clear()
+    batch = build_batch([plain(n) for n in range(MANY * 2)])
+    try:
+        assert rows(fields(batch)) == [tuple(record) for record in read_records(batch)]
+        assert not record_fields._has_numpy()
+    finally:
+        record_fields._has_numpy.cache_clear()
 
 
 @pytest.mark.parametrize("codec", [CompressionType.NONE, CompressionType.GZIP])

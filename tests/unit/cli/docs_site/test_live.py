@@ -39,16 +39,35 @@ import page.start
 assert "click" not in sys.modules, "it is loaded with the exercises only"
 import page.exercise
 print(sorted(name for name in sys.modules if name.partition(".")[0] == "page"))
+
+from kafka_edu.sim.scenario import language
+from kafka_edu.sim.scenario.scenario_run import ScenarioRun
+
+def note(fact):
+    if type(fact.event).__name__ == "LoadStopped":
+        load = fact.event.load
+        print("the load:", load.acked > 300, load.read == load.acked, load.error)
+
+ScenarioRun(language.parse(LOAD, "load"), 1, on_fact=note).play()
+"""
+LOAD = """\
+> cluster brokers=3
+> at 1s load topic=web rate=300 for 4s
+> run 8s
+> settle 3s
 """
 
 
 def test_the_modules_in_the_page_need_no_others() -> None:
-    """Import what the worker imports, and refuse each module that is not in the archive."""
+    """Import what the worker imports, and refuse each module that is not in the archive.
+
+    Then let a simulated load run: some modules are imported when they are needed.
+    """
     files = {**python_files.package_files(), **python_files.our_files(ROOT)}
     packages = Path(str(distribution("textual").locate_file(""))).resolve()
     paths = [str(path) for path in (ROOT / "page" / "instead", ROOT, packages)]
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", IMPORTS, *paths],
+        [sys.executable, "-I", "-S", "-c", f"LOAD = {LOAD!r}\n{IMPORTS}", *paths],
         input=json.dumps([str(path.resolve()) for path in files.values()]),
         capture_output=True,
         text=True,
@@ -56,6 +75,7 @@ def test_the_modules_in_the_page_need_no_others() -> None:
     )
     assert "page.start" in done.stdout, done.stderr
     assert "page.exercise" in done.stdout
+    assert "the load: True True \n" in done.stdout, "all acked records are read, and no error"
     assert not [name for name in files if name.startswith(("kafka_edu/tools/", "tui/draw/"))]
     assert "kafka_edu/spark/stream_job.py" not in files
 

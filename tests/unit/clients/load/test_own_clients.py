@@ -205,3 +205,25 @@ def test_a_consumer_reports_the_records_of_the_load_and_its_errors() -> None:
     assert found == Found(StoredRecord(1, 3, 1000))
     assert isinstance(error, Refused)
     assert error.number == -1
+
+
+def test_a_bug_that_ends_a_client_is_the_load_s_error() -> None:
+    """Otherwise the load would go on with a consumer that reads nothing, and would never end."""
+    outcomes: deque[Outcome] = deque()
+
+    class Broken(FakeConsumer):
+        async def poll(self, timeout_ms: float) -> list[ConsumerRecord]:
+            self.polled.set()
+            raise ModuleNotFoundError("no numpy")
+
+    async def whole() -> FakeConsumer:
+        client = Broken()
+        consumer = OwnConsumer(client, "t", outcomes)  # type: ignore[arg-type]  # a fake
+        consumer.start()
+        await client.polled.wait()
+        await consumer.finish()
+        return client
+
+    assert asyncio.run(whole()).closed
+    why = "the consumer has ended by a bug: ModuleNotFoundError: no numpy"
+    assert list(outcomes) == [Refused(-1, why)]
