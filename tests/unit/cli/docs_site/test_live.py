@@ -51,9 +51,9 @@ def note(fact):
 ScenarioRun(language.parse(LOAD, "load"), 1, on_fact=note).play()
 """
 LOAD = """\
-> cluster brokers=3
-> at 1s load topic=web rate=300 for 4s
-> run 8s
+> cluster brokers=3 sim.cluster=real
+> at 1s load topic=web rate=300 for 6s
+> run 9s
 > settle 3s
 """
 
