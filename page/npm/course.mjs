@@ -16,6 +16,7 @@ const LOOK_MS = 150;
 const AGAIN_MS = 4_000; // a key that has changed nothing after this time is pressed again
 const PATIENT_MS = 900_000; // how long a step may wait for what it expects
 const STAYS_MS = 5_000; // a run that stands still for this time is at the moment of a link
+const MOST_UNREAD = 5_000; // acked records: a consumer that has read less than a tenth of them does not work
 const LEARNER_SURE = "2";
 
 const errors = [];
@@ -50,6 +51,8 @@ async function taken(page, id, steps) {
   for (;;) {
     const now = await look(page, steps);
     if (now.status) throw new Error(`chapter ${id}: ${now.status}`);
+    const [acked, read] = counts(now.text);
+    if (acked > MOST_UNREAD && read < acked / 10) throw new Error(`chapter ${id}: the load has ${acked} acked, and read ${read}`);
     if (now.step > step || now.ends) {
       if (step) {
         found.steps.push(seconds(performance.now() - since));
@@ -82,6 +85,12 @@ async function taken(page, id, steps) {
     await pause(LOOK_MS);
   }
   return { ...found, seconds: seconds(performance.now() - began) };
+}
+
+/** Return how many records of the load are acked and how many are read, as its line says. */
+function counts(text) {
+  const line = /load .* acked ([\d,]+) .* read ([\d,]+)/.exec(text);
+  return line ? [line[1], line[2]].map((number) => Number(number.replaceAll(",", ""))) : [0, 0];
 }
 
 /** Return the keys that a learner presses here, "wait", or null if the hint is out of sight. */
