@@ -98,9 +98,10 @@ function keyFor(now, step) {
   if (now.text.includes("How sure are you?")) return [LEARNER_SURE];
   if (/waits until it has happened|not seen yet/.test(now.hint)) return "wait";
   if (/\[enter\] answers/.test(now.text)) return ["Enter"];
-  if (/\[0\]…\[9\] types a number/.test(now.text)) return ["7", "Enter"];
+  if (/\[0\]…\[9\] types a number/.test(now.text)) return ["7"]; // Enter comes when the page offers it
   if (now.digits) return [String(1 + (step % now.digits))];
   if (now.hint) return ["Space"];
+  if (/^ *esc back/m.test(now.text)) return ["Escape"]; // a box is in front of the panel
   return ["PageDown"];
 }
 
