@@ -1,7 +1,7 @@
 """Run a real Apache Kafka cluster from Maven's jars, to compare kafka-edu with it.
 
-The cluster runs on loopback in a temporary folder. At the end of the block it is stopped and its
-folder is removed.
+The cluster runs on loopback in a temporary folder. At the end of the `with` block the cluster is
+stopped and its folder is removed.
 
 The jars come from the folder KAFKA_EDU_KAFKA_JARS. If this variable is not set, Maven downloads
 them once into the user's cache (about 40 MB). Nothing of Apache Kafka is part of this project.

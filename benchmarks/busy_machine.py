@@ -8,9 +8,10 @@ processes get little processor time (`squeeze`) from their start to their end.
                   count, because it had too much time. Other programs may make the share smaller
                   than 30 %
     load          records acknowledged a second
-    lateness      how old the picture on the dashboard is. Seen from outside, it is what the status
-                  line says (nothing up to 2 s) and the time since the last drawing. The dashboard
-                  itself reports exact values (`dashboard --report`); an older checkout does not
+    lateness      how old the picture on the dashboard is. It is measured in two ways. From outside,
+                  it is the age in the status line (which says nothing up to 2 s), plus the time
+                  since the last drawing. `dashboard --report` writes exact values; the dashboard
+                  of an older checkout does not have this option
     keys          time from a key to the new picture in the terminal. A key without an answer
                   within 60 s counts as 60 s. For `q`, the time until the program has ended
     memory        the dashboard's largest resident memory
@@ -128,7 +129,7 @@ class Watch:
     def begin(self, terminal: WatchedTerminal, *, judges_lateness: bool) -> None:
         """Observe this dashboard from now on, and measure its memory.
 
-        `judges_lateness` says whether the age of its picture is measured too.
+        `judges_lateness` says whether the age of the dashboard's picture is measured too.
         """
         self._said_s, self._judges_lateness, self._terminal = 0.0, judges_lateness, terminal
 
@@ -260,8 +261,8 @@ class Run:
     def _dashboard(self, watch: Watch) -> tuple[list[float], float, list[float]]:
         """Run the dashboard while the load runs, and press its keys.
 
-        Return the times of the keys, the time of `q`, and the lateness values that the dashboard
-        reports.
+        Return three results: how long the dashboard took to answer each key, how long it took to
+        end after `q`, and the lateness values that it reports.
         """
         report = self._home / "report.jsonl"
         says = "--report" in (self._tree / "tui" / "command.py").read_text(encoding="utf-8")
@@ -285,7 +286,7 @@ class Run:
         return keys_s, quit_s, lateness_in(report) if says else []
 
     def _lesson(self, watch: Watch) -> list[tuple[str, float | None]]:
-        """Let the presenter show the first lesson without keys. Return the time of each step.
+        """Let the presenter show the first lesson by itself. Return how long each step took.
 
         The presenter writes its current step to a file, from which this method reads it.
         """

@@ -133,7 +133,7 @@ class Pair(NamedTuple):
 
 
 class Speed(NamedTuple):
-    """How fast one pass of a cleaner was, and how many bytes it left."""
+    """How fast one pass of a cleaner was, and how many bytes the log had after it."""
 
     mb_a_second: float
     bytes_after: int
@@ -287,7 +287,7 @@ def producing(peer: Peer, topic: str) -> Iterator[list[float]]:
 
 
 def measured(acks: list[float], wait: Callable[[], None]) -> tuple[Beside, float]:
-    """Return a producer's throughput and longest gap during the call of `wait`, and its seconds."""
+    """Call `wait`. Return the producer's throughput and longest gap meanwhile, and the seconds."""
     first, began = len(acks), time.perf_counter()
     wait()
     seconds = time.perf_counter() - began
@@ -329,8 +329,8 @@ def beside_cleaner(peer: Peer, name: str, scale: float) -> list[Pair]:
 
 @contextlib.contextmanager
 def peers(**more: str) -> Iterator[list[Peer]]:
-    """Run both brokers during the block, with SETTINGS and more. Raises ClusterError and
-    PeerMissing.
+    """Run both brokers during the block, with SETTINGS and the settings in `more`. Raises
+    ClusterError and PeerMissing.
     """
     jars = kafka_jars()
     settings = SETTINGS | more

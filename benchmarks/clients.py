@@ -1,4 +1,4 @@
-"""`kafka-edu bench clients`: our own producer and consumer compared with the others for Python.
+"""`kafka-edu bench clients`: compare our producer and consumer with other Python clients.
 
 The producers send the same records to the same kafka-edu broker, with the same batch.size and
 linger.ms. They take turns. The figure is thousands of records a second, from the first `send` until

@@ -38,9 +38,9 @@ class Reading:
         self._began = self._deadline = 0.0
 
     def ended(self, count: int) -> bool:
-        """Count more records.
+        """Count `count` more records.
 
-        Return whether all have come. Raises RuntimeError after the time limit.
+        Return whether all records have come. Raises RuntimeError after the time limit.
         """
         now = time.perf_counter()
         if not self._deadline:

@@ -131,8 +131,9 @@ async def watch(screen: str, facts_s: int, seconds: float) -> dict[str, float]:
             "CPU %": 100 * cpu_s / took,
             "CPU µs an event": event_us,
             "CPU ms a frame": frame_ms,
-            # On a busy machine the two rates are not meaningful. This is the share of a core that
-            # is needed for the full rates.
+            # On a busy machine the frames/s and facts/s above say little. The next value is the
+            # share of a core that the dashboard needs for FRAMES_S frames and `facts_s` facts a
+            # second.
             "% of a core needed": facts_s * event_us / 1e4 + FRAMES_S * frame_ms / 10,
         }
 

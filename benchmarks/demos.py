@@ -2,8 +2,8 @@
 
 A demo must work on any machine. So each run must end with its sentences, without a traceback, and
 with the exit code 0, and all its targets must hold. The hogs are processes that only use processor
-time. Their number for each core is given. DEMO arguments choose the demos. Without them, all demos
-run.
+time. `--hogs` gives their number for each core. DEMO arguments choose the demos. Without them, all
+demos run.
 """
 
 import argparse
@@ -57,7 +57,7 @@ class Run(NamedTuple):
 def run_of(demo: str, code: int, seconds: float, said: str, figures: str) -> Run:
     """Return the result of a run from its exit code, its duration and its output `said`.
 
-    `figures` is the JSON text of its report, or "".
+    `figures` is the JSON text of the demo's report, or "" if there is none.
     """
     lines = [line for line in said.splitlines() if line.strip()] or [""]
     headed = [line for line in lines if line.startswith(f"{HEADINGS[0]}: ")]

@@ -149,7 +149,7 @@ class Found:
         """Part → number of rounds in which the part did not finish."""
 
     def median(self, part: str, values: Iterable[float]) -> float | None:
-        """Return the median of a part's values. A target is compared with it.
+        """Return the median of a part's values. A target is compared with this median.
 
         Return None if there are no values or a round failed, because the failed round would have
         been the slowest.
@@ -237,7 +237,7 @@ def measure(
 ) -> None:
     """Measure one part of a round, and add the results to `found`.
 
-    The parts before it in the round must be done. `tell` is called with a text after each
+    The earlier parts of the round must be done. `tell` is called with a text after each
     measurement.
     """
     match part:
@@ -325,7 +325,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def report_of(found: Mapping[str, Found], partitions: int, parts: Sequence[str]) -> Report:
-    """Report every figure of both clusters, and the targets of these parts for kafka-edu."""
+    """Report every figure of both clusters, and kafka-edu's targets for the given parts."""
     report = Report(NAME)
     report.figure("partitions", partitions)
     for name, of_peer in found.items():

@@ -185,7 +185,7 @@ def wait_for_each(
     wanted: Callable[[Partitions], bool],
     timeout_s: float = _SETTLE_TIMEOUT_S,
 ) -> None:
-    """Wait until `wanted` is true for the Metadata that each of these brokers has of the topic.
+    """Wait until `wanted` is true for the topic's Metadata from each broker in `addresses`.
 
     The Metadata is requested every 100 ms. Raises TimeoutError.
     """

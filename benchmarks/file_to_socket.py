@@ -70,7 +70,7 @@ class Spent(NamedTuple):
 
 
 def _ask(server: socket.socket, whole: int, rounds: int) -> None:
-    """Ask for responses again and again. This is the reader, which runs in another process.
+    """Run the reader in a separate process: ask for one response after another.
 
     It ends when the other side closes the connection.
     """
@@ -95,7 +95,9 @@ def _cpu_seconds(who: int) -> float:
 
 
 def measure(send: Send, size: int) -> Spent:
-    """Send some thousand responses with `size` bytes of records each. Return the cost of one."""
+    """Send some thousand responses with `size` bytes of records each. Return the cost of one
+    response.
+    """
     rounds = min(MOST_ROUNDS, BYTES_A_PASS // size)
     whole = len(HEAD) + size + len(TAIL)
     theirs = _cpu_seconds(resource.RUSAGE_CHILDREN)

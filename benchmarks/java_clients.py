@@ -1,6 +1,6 @@
 """Measure with Kafka's own tools, ProducerPerformance and ConsumerPerformance.
 
-They are run as a user runs them. MB are 2^20 bytes of payload, as in their output.
+The tools are started as a user starts them. MB are 2^20 bytes of payload, as in their output.
 """
 
 import re
@@ -56,7 +56,7 @@ def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, rec
 def consume(jars: Path, bootstrap: str, topic: str, *, records: int) -> float:
     """Run ConsumerPerformance. Return the MB/s that it reports for the time in which it fetched.
 
-    The time in which its group was formed is not included.
+    The time in which the consumer's group was formed is not included.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".properties") as config:
         config.write(SHORT_REST)

@@ -1,12 +1,13 @@
-"""`kafka-edu bench live-page --chapters`: each chapter of the page, taken whole in a real browser.
+"""`kafka-edu bench live-page --chapters`: take each chapter of the live page in a real browser.
 
-A learner's keys take the chapter: space goes on, digits answer. Then the first and the last link ⟲
-of the chapter's text are clicked. Two chapters are also taken on real processes, and the marked
-values of their pages are compared with both runs. `--minutes N` lets a cluster run on in the page
-and looks at the memory of the tab each minute.
+To take a chapter is to go through all its steps with the keys of a learner: space goes on, digits
+answer. Then the first and the last link ⟲ of the chapter's text are clicked. Two chapters are also
+taken on a cluster of real processes, and the marked values of their pages are compared with both
+runs. `--minutes N` lets a cluster run for N more minutes in the page, and measures the memory of
+the browser tab each minute.
 
-Each of these parts takes minutes. `--state FILE` keeps the result of each, so that the command can
-be stopped and started again: it goes on with the next part.
+Each part takes minutes. `--state FILE` keeps the result of each part. So if the command is stopped
+and started again, it goes on with the next part.
 """
 
 import json
@@ -34,14 +35,16 @@ from kafka_edu.sim.result_file import ResultFile
 ON_PROCESSES: Final = ("00", "04")
 """The chapters that are also taken on real processes."""
 WATCHED: Final = "00"
-"""The chapter whose cluster runs on while the memory of the tab is looked at. Its load goes on."""
+"""The chapter whose cluster and load run on while the memory of the tab is measured."""
 MEMORY_MB: Final = 600
 _REWIND: Final = re.compile(r'class="rewind" href="(#chapter=\d\d&amp;fact=(\w+))"')
 _TIMEOUT_S: Final = 3 * 3600
 
 
 class Part(NamedTuple):
-    """One part of the command: a chapter, a link, a run on processes, or the minutes."""
+    """One part of the benchmark: a chapter, a link, a run on processes, or the minutes of a
+    cluster.
+    """
 
     kind: str
     chapter: str
@@ -50,7 +53,7 @@ class Part(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The result of a part, as the state file has it."""
+    """The result of one part of the benchmark, as it is stored in the state file."""
 
     kind: str
     chapter: str
@@ -61,7 +64,7 @@ class Done(NamedTuple):
     errors: Sequence[str]
     """The errors in the browser's console."""
     failed: str
-    """Why the part could not be taken to its end. Empty: it could."""
+    """Why the part did not reach its end; empty if it did."""
 
     @property
     def part(self) -> Part:
@@ -69,7 +72,7 @@ class Done(NamedTuple):
 
 
 def driven(script: Path, *args: str | Path, timeout_s: int) -> dict[str, Any]:
-    """Let a script of Node.js drive a browser, and return what it has found. What it prints to
+    """Run a Node.js script that drives a browser, and return the script's result. The script's
     standard error is shown. Raises LiveError if the browser cannot be driven.
     """
     done = subprocess.run(
@@ -96,7 +99,9 @@ class Browser(NamedTuple):
     pictures: Path
 
     def takes(self, kind: str, **more: object) -> dict[str, Any]:
-        """Do one job of course.mjs. Raises LiveError if the browser cannot be driven."""
+        """Run course.mjs with a job of this kind, and return its result. Raises LiveError if the
+        browser cannot be driven.
+        """
         with tempfile.TemporaryDirectory(prefix="profile-") as profile:
             job = {
                 "modules": str(self.modules),
@@ -118,7 +123,9 @@ def ends_of(text: str) -> list[str]:
 
 
 def parts_of(folder: Path, chapters: Chapters, only: Sequence[str], minutes: int) -> list[Part]:
-    """Return the parts to take, in their order. `only` are the chapters; without any: all."""
+    """Return the parts of the benchmark, in order. `only` names the chapters; if it is empty, all
+    chapters are taken.
+    """
     wanted = [about["id"] for about in chapters if not only or about["id"] in only]
     parts = [Part("minutes", WATCHED, str(minutes))] if minutes else []
     for number in wanted:
@@ -131,12 +138,14 @@ def parts_of(folder: Path, chapters: Chapters, only: Sequence[str], minutes: int
 
 
 def in_page(number: str) -> SimulatedChapter:
-    """Return the script of a chapter as the page has it."""
+    """Return the script of a chapter, as it runs in the page."""
     return simulated(number, find_chapters()[number].script(presenter().screen_names()), "")
 
 
 def step_of(number: str, name: str) -> int:
-    """Return the number of the step of a chapter that binds a name in the page, from 1."""
+    """Return which step of a chapter binds a name when the chapter runs in the page. Step numbers
+    begin at 1.
+    """
     return next(
         place
         for place, step in enumerate(in_page(number).script.steps, 1)
@@ -145,8 +154,8 @@ def step_of(number: str, name: str) -> int:
 
 
 def held_in_page(number: str, names: Mapping[str, str]) -> list[Held]:
-    """Compare the marked values of a chapter's text with a run in the page. The values of the steps
-    that the page leaves out are not compared.
+    """Compare the marked values of a chapter's text with the names of a run in the page. If the
+    page leaves out a step, the values of that step are not compared.
     """
     values = page_values(find_chapters()[number].text())
     missing = in_page(number).missing
@@ -154,8 +163,8 @@ def held_in_page(number: str, names: Mapping[str, str]) -> list[Held]:
 
 
 def on_processes(number: str) -> dict[str, Any]:
-    """Take a chapter on a cluster of real processes, without keys. Return the names that the run
-    has bound. The cluster is deleted at its end.
+    """Run a chapter on a cluster of real processes, without keys. Return the names that the run has
+    bound. The cluster is deleted when the chapter ends.
     """
     with tempfile.TemporaryDirectory(prefix="live-course-") as work:
         file = Path(work, "values.json")
@@ -177,7 +186,7 @@ def on_processes(number: str) -> dict[str, Any]:
 
 
 class Course:
-    """Takes the parts, and keeps each result in the state file if there is one."""
+    """Runs the parts of the benchmark, and keeps each result in the state file if there is one."""
 
     def __init__(
         self, root: Path, browser: Browser, chapters: Chapters, state: Path | None
@@ -193,7 +202,7 @@ class Course:
         self.done = {one.part: one for one in kept if not one.failed}
 
     def take(self, parts: Sequence[Part]) -> list[Done]:
-        """Take the parts that are not in the state file, and return the results of all.
+        """Run the parts that have no result in the state file. Return the results of all parts.
 
         Raises LiveError or ResultFileError.
         """
@@ -223,8 +232,8 @@ class Course:
 
 
 def compared(done: Sequence[Done]) -> Iterator[tuple[str, Held, Held]]:
-    """Yield each marked value of the chapters that were taken twice: the chapter, the value in the
-    page's run, and in the run of real processes.
+    """Yield each marked value of the chapters that ran both in the page and on real processes. A
+    tuple has the chapter's number, the value in the page, and the value on real processes.
     """
     of = {one.part: one for one in done if not one.failed}
     for number in ON_PROCESSES:
@@ -238,7 +247,7 @@ def compared(done: Sequence[Done]) -> Iterator[tuple[str, Held, Held]]:
 
 
 def report_of(done: Sequence[Done], chapters: Mapping[str, Mapping[str, Any]]) -> Report:
-    """Return the figures of all parts, and the targets."""
+    """Return a report with the figures of all parts, and the targets."""
     report = Report("live-page-chapters")
     for one in done:
         name = " ".join(filter(None, one.part))
@@ -301,7 +310,7 @@ def figures_of(one: Done, chapters: Mapping[str, Mapping[str, Any]]) -> dict[str
 
 
 def in_words(number: str, here: Held, there: Held) -> dict[str, object]:
-    """Return one compared value as plain values."""
+    """Return the row of one marked value: what the text says, and what both runs have shown."""
     value = here.value
     return {
         "chapter": number,
@@ -315,7 +324,7 @@ def in_words(number: str, here: Held, there: Held) -> dict[str, object]:
 
 
 def show(report: Report, done: Sequence[Done], chapters: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the tables: chapters, links, the lesson taken twice, and the targets."""
+    """Print the tables: the chapters, the links, the chapters that ran twice, and the targets."""
     console = Console()
     of_kind: dict[str, Table] = {}
     for one in done:

@@ -1,14 +1,15 @@
 """`kafka-edu bench live-page`: the brokers in a web page, visited by a real browser.
 
 The command builds the page of `docs build --live` alone, serves it with `python -m http.server`,
-and visits it with headless Chromium. It takes a lesson there by keys: a leader is killed, an
-election follows, and the run goes back in time. Then it comes again, with what the browser has
-kept, with the window of a phone, and when the server has gone. It solves the exercises of the page,
-after one that fails and one that never comes back. It measures load times and the
-memory of the tab, and keeps pictures.
+and visits it with headless Chromium. The browser goes through a lesson by keys: a leader is killed,
+an election follows, and the run goes back in time. Then the browser visits the page again: with its
+cache, with a window as small as a phone, and after the server has stopped. It also solves the
+exercises of the page, after it has tried a wrong solution and one that never ends. The command
+measures load times and the memory of the browser tab, and keeps pictures.
 
-With `--chapters`, it takes each chapter of the page from its first step to its last one. This takes
-an hour, and `--state FILE` lets the command go on after it was stopped: see `live_course.py`.
+With `--chapters`, the command runs each chapter of the page from its first step to its last step.
+This takes an hour. With `--state FILE` the command can be stopped, and goes on when it is started
+again: see `live_course.py`.
 """
 
 import argparse
@@ -96,7 +97,9 @@ def report_of(folder: Path, result: dict[str, object]) -> Report:
 
 
 def _reported(course: live_course.Course, parts: list[live_course.Part], file: Path | None) -> int:
-    """Take the parts of the long command, and show their tables. Return 1 if one has failed."""
+    """Run the parts of `bench live-page --chapters`, and show their tables. Return 1 if a part has
+    failed.
+    """
     done = course.take(parts)
     report = live_course.report_of(done, course.chapters)
     live_course.show(report, done, course.chapters)

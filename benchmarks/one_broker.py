@@ -27,7 +27,7 @@ _LOOK_EVERY_S: Final = 0.02
 
 
 class Broker(NamedTuple):
-    """A single running broker, with id 0: where it is, and functions to kill, stop and start it."""
+    """A single broker with id 0: its addresses, and functions to start, kill and stop it."""
 
     name: str
     zookeeper: str

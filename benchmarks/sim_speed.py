@@ -1,8 +1,8 @@
 """`kafka-edu bench sim-speed`: how many seconds of a cluster one core simulates in a second.
 
-The cluster is that of the target: three brokers, a topic of 12 partitions on all of them, a
-producer with 100 records/s, and a consumer. There are no faults. All facts are recorded in memory,
-in the format of a recording, and hashed.
+The simulated cluster has three brokers, a topic of 12 partitions on all of them, a producer with
+100 records/s, and a consumer. Our target is for this cluster. There are no faults. All facts are
+recorded in memory, in the format of a recording, and hashed.
 
 The figure is virtual seconds a processor second, so it does not depend on what else the machine
 does. The start of the cluster counts too. The figure is the median of the rounds. With `--profile`

@@ -99,7 +99,7 @@ class Row(NamedTuple):
 
 
 def row_of(full: Cost, few: Cost, rows: int) -> Row:
-    """Return the result of one contender, from the job on all rows and the job on a few rows."""
+    """Return the result of one connector, from the job on all rows and the job on a few rows."""
 
     def us(full_s: float | None, few_s: float | None) -> float | None:
         if full_s is None or few_s is None or full_s <= few_s:

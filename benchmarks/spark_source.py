@@ -210,7 +210,7 @@ def fill(
 
 
 def write_text(folder: Path, rows: int) -> None:
-    """Create the folder, and write the same lines into it, in one text file for each partition."""
+    """Create the folder, and write the topic's lines into it: one text file for each partition."""
     folder.mkdir()
     files = [(folder / f"part-{number}.txt").open("wb") for number in range(PARTITIONS)]
     for number, line in enumerate(lines(rows)):

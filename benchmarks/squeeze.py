@@ -57,7 +57,7 @@ class Squeeze(NamedTuple):
         )
 
     def settle(self, share: float) -> None:
-        """Add a hog if the measured share of one core is too large."""
+        """Add a hog (a process that only uses processor time) if the measured share is too high."""
         if self.hogs is not None and share > SHARE and len(self.hogs) < MOST_HOGS:
             self.hogs.add()
 
@@ -100,7 +100,9 @@ def make_cgroup(name: str, root: Path = CGROUPS) -> Path | None:
 
 @contextlib.contextmanager
 def squeezed(cgroups: Path = CGROUPS) -> Iterator[Squeeze]:
-    """Yield the limit that this system allows. Raises OSError if it allows none."""
+    """Limit programs by a cgroup, or by hogs if no cgroup can be made. Raises OSError if the system
+    allows neither.
+    """
     cgroup = make_cgroup(f"kafka-edu-{os.getpid()}", cgroups)
     if cgroup is not None:
         try:

@@ -84,7 +84,7 @@ second. So a single read is not precise.
 class CheckoutFails(Exception):
     """A command of the other checkout has failed.
 
-    The text contains the command and its last output.
+    The text of this exception contains the command and its last output.
     """
 
 

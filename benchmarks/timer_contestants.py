@@ -19,8 +19,8 @@ from kafka_edu.timer.timer_task import TimerTask
 class Operation(TimerTask):
     """A request that waits for an answer or its time-out.
 
-    In the timing wheel, it is the task itself, as in Kafka. Other timers call a method of it, or
-    keep it in their heap.
+    In the timing wheel, the operation is the task itself, as in Kafka. The other timers call a
+    method of the operation, or keep the operation in their heap.
     """
 
     __slots__ = ("cancelled", "deadline_ms", "handle")

@@ -139,7 +139,7 @@ async def prepare(connect: str, count: int) -> None:
 async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> tuple[Cost, Cost]:
     """Read and write all states with `in_flight` requests in flight.
 
-    Return the two costs of a request.
+    Return the cost of a read and the cost of a write.
     """
     zk = KafkaZkClient(
         KazooZkClient(connect, SESSION_MS),
@@ -168,7 +168,7 @@ async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> 
 def plain_kazoo(connect: str, count: int, clock: Clock) -> tuple[Cost, Cost]:
     """Read and write all states with kazoo, one after the other.
 
-    Return the two costs of a request.
+    Return the cost of a read and the cost of a write.
     """
     client = KazooClient(connect)
     client.start()

@@ -116,7 +116,7 @@ class Chapter(NamedTuple):
     def pictures(self) -> Mapping[str, Picture]:
         """Draw the pictures that the script shows, and return them by name.
 
-        It takes less than a second.
+        Drawing takes less than a second.
         """
         module = self._module("pictures")
         drawings: Mapping[str, Callable[[], Picture]] = module.DRAWINGS if module else {}
@@ -137,7 +137,9 @@ class Chapter(NamedTuple):
         return Jobs(("chapter", self.number, "--jobs"), names)
 
     def needs(self) -> tuple[str, ...]:
-        """Return the group of packages that the jobs need, and modules from it. Empty: no group."""
+        """Return the group of packages that the jobs need, and modules from it. The result is empty
+        if they need no group.
+        """
         module = self._module("jobs")
         needs: tuple[str, ...] = module.NEEDS if module is not None else ()
         return needs
@@ -158,7 +160,9 @@ class Chapter(NamedTuple):
         return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
     def script(self, screens: Collection[str]) -> Script:
-        """Read the script. It may show only the `screens`. Raises ScriptError if it is wrong."""
+        """Read the script. It may show only the `screens`. Raises ScriptError if the script is
+        wrong.
+        """
         return read_script(self.script_file, screens, self.pictures(), self.jobs())
 
 

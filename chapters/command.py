@@ -306,7 +306,7 @@ def _run_simulated(
     chosen: Chapter, plain: bool, fast: bool, from_start: bool, json_file: Path | None
 ) -> None:
     """Present on a simulated cluster, which ends with the presentation. If the learner leaves, the
-    next start executes its run again, up to the start of the step.
+    next start executes the cluster's run again, up to the start of the step.
     """
     from .left_cluster import LeftCluster, left_file
     from .simulated import NotSimulatedError, scenario_text, simulated

@@ -1,8 +1,9 @@
-"""The simulated cluster of a chapter that a learner has left: its run, and the time to go on at.
+"""The simulated cluster of a chapter that a learner has left: its run, and the time to go on.
 
-Its process has ended. So the next start plays the run again, with all acts made by hand before that
-time. The same code has the same facts again. After a change of the code, the same seed may give
-another run. Then `load` ignores the file, and the chapter begins at its first page.
+The process of the cluster has ended. So the next start plays the run again, up to this time, with
+all acts that the learner made by hand. With the same code, the run has the same facts again. After
+a change of the code, the same seed may give a different run. Then `load` ignores the file, and the
+chapter begins at its first page.
 """
 
 import contextlib
@@ -45,7 +46,7 @@ class LeftCluster(NamedTuple):
 
     @classmethod
     def load(cls, chapter: str, digest: str) -> "LeftCluster | None":
-        """Return the cluster of a chapter. None: there is none for this script and this code."""
+        """Return the cluster of a chapter, or None if there is none for this script and code."""
         try:
             fields = json.loads(left_file(chapter).read_text(encoding="utf-8"))
             if (fields["digest"], fields["code"]) != (digest, code_version()):

@@ -2,10 +2,10 @@
 
     python -m chapters.page_files FOLDER
 
-For each chapter a file NN.json: its id and title, the text of its script, its pictures, the names
-of its jobs, its number of steps, the numbers of the steps that are left out, and the names that its
-simulated run binds. The site's builder runs this as a process of its own, because it imports no
-chapter.
+For each chapter it writes a file NN.json with its id and title, the text of its script, its
+pictures, the names of its jobs, its number of steps, the numbers of the steps that are left out,
+and the names that its simulated run binds. The builder of the site must not import a chapter, so it
+runs this program in a separate process.
 """
 
 import json

@@ -1,9 +1,9 @@
 """A chapter on a simulated cluster, in virtual time (`kafka-edu chapter 02 --sim`).
 
-The cluster of the chapter is one process: no broker has to be started, and no port is used. Some
-steps need more than it has: a job with unmodified clients, frames on a real socket, an act that
-only a real cluster has. Such a step is left out, and its place in the script says so. So are the
-steps that need a name which one of these would bind.
+The cluster of the chapter is one process: no broker has to be started, and no port is used. A step
+is left out if it needs something that a simulated cluster does not have: a job with unmodified
+clients, frames on a real socket, or an act that only a real cluster has. A step that needs a name
+from such a step is left out too. The script says at the step's place that it is left out.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -67,7 +67,7 @@ def scenario_text(chapter: str, script: Script) -> str:
 
 def simulated(chapter: str, script: Script, replay: str) -> SimulatedChapter:
     """Return the script of a chapter, by its id, for a simulated cluster. `replay` is the command
-    of its recording.
+    that plays the chapter's recording.
     """
     steps, left_out, missing = list[Step](), list[LeftOut](), dict[str, int]()
     for number, step in enumerate(script.steps, 1):
@@ -90,7 +90,7 @@ def simulated(chapter: str, script: Script, replay: str) -> SimulatedChapter:
 
 
 def why_not(step: Step, computed: Collection[str] = ()) -> str:
-    """Return what a step needs that a simulated cluster does not have. Empty: it has everything."""
+    """Return what a step needs but a simulated cluster does not have; "" if nothing is missing."""
     if step.screen == "wire":
         return "the frames of real sockets"
     if step.job:

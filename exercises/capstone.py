@@ -1,10 +1,10 @@
 """The capstone (`lab capstone`): the learner's own broker has to work while faults happen.
 
 All parts that a learner has written run together in all three brokers. Two unmodified clients work
-all the time. Each part has its *moment*: the live part of its exercise runs on this cluster. The
-seed chooses the order of the moments. Then brokers are killed, paused and stopped until the time is
-over. In the end acknowledged records are compared with consumed records, and the events of the run
-are checked for broken invariants.
+all the time. Each part has its *moment*: the time in which the live test of the part's exercise
+runs on this cluster. The seed chooses the order of the moments. After the moments, brokers are
+killed, paused and stopped until the time is over. In the end acknowledged records are compared with
+consumed records, and the events of the run are checked for broken invariants.
 """
 
 import asyncio
@@ -148,7 +148,7 @@ class Watch:
             self._ended.wait(_LOOK_EVERY_S)
 
     def _keep(self, envelope: Envelope) -> None:
-        """Store an event. Of the regular samples, store only those about learners' parts."""
+        """Store an event. A regular sample is stored only if it is about a learner's part."""
         known = EVENT_TYPES.get(envelope.name)
         sample = known is not None and known.kind is Kind.GAUGE
         if not sample or isinstance(envelope.event, LearnerSampled):
@@ -240,9 +240,9 @@ def play(
 
 
 def only_late(steps: Sequence[Step]) -> bool:
-    """Return whether steps failed, and each of them only because an event came too late.
+    """Return whether at least one step failed, and every failure is an event that came too late.
 
-    The machine may be busy, so such a moment is run a second time.
+    The machine may be busy, so the moment of these steps is run a second time.
     """
     failed = [step for step in steps if not step.passed]
     return bool(failed) and all(step.late for step in failed)
@@ -297,7 +297,7 @@ def heal(cluster: Cluster, patience_s: float = PATIENCE_S) -> None:
     with zookeeper_of(cluster) as zookeeper:
         while not _whole(zookeeper):
             if time.monotonic() > end:
-                return  # a fault that is still there is found at the end
+                return  # if a fault remains, the checks at the end find it
             time.sleep(_LOOK_EVERY_S * 2)
 
 

@@ -1,6 +1,6 @@
 """The command `kafka-edu lab capstone`.
 
-It runs all that a learner has built while faults happen, and writes a certificate.
+It runs all parts that a learner has built, while faults happen, and writes a certificate.
 """
 
 import datetime

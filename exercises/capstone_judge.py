@@ -107,8 +107,8 @@ def _no_old_orders(envelopes: Iterable[Envelope]) -> Step:
 def learner_totals(envelopes: Iterable[Envelope], exercise: str) -> tuple[int, int]:
     """Return how many calls a part had in all brokers together, and how many of them failed.
 
-    A broker's process counts from 0, and its counts only grow. Smaller counts come from a restarted
-    process, so they are added to the counts of the process before.
+    A broker's process counts from 0, and its counts only grow. If a count is smaller than the one
+    before it, the broker has been restarted. So the counts of all its processes are added.
     """
     calls = failures = 0
     present: dict[int | None, tuple[int, int]] = {}
@@ -129,7 +129,9 @@ def learner_totals(envelopes: Iterable[Envelope], exercise: str) -> tuple[int, i
 
 
 class Vacancy(NamedTuple):
-    """The time without a leader: from the kill of a leader to the election of the next one."""
+    """The time in which a partition had no leader: from the kill of its leader to the election of
+    the next.
+    """
 
     partition: str
     ms: float

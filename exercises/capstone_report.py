@@ -11,7 +11,9 @@ from .my_broker import Part
 
 
 def serving(parts: Sequence[Part], moment: Moment) -> str:
-    """Return the id of the learner's exercise that runs in this moment, or an empty text."""
+    """Return the id of the exercise whose part, written by the learner, runs in this moment. Return
+    an empty text if the learner has no such part.
+    """
     mine = {part.exercise.id for part in parts if part.mine}
     return next((one for one in reversed(moment.exercises) if one in mine), "")
 

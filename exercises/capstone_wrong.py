@@ -105,7 +105,9 @@ WRONG: Final[Mapping[str, Wrong]] = {
 
 
 def prove_wrong_parts(seed: int, console: Console) -> Report:
-    """For each part, run its moment with that part wrong and with all other parts right."""
+    """For each part, run its moment with a wrong version of the part, while all other parts are
+    right.
+    """
     report = Report("capstone-wrong")
     exercises = load_manifest()
     with tempfile.TemporaryDirectory(prefix="kafka-edu-") as folder:

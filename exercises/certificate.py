@@ -77,7 +77,9 @@ class Certificate(NamedTuple):
     longest_ms: float
     """The longest time without a leader, in ms."""
     ours_longest_ms: float | None
-    """The same time in ms with the course's own parts; None if it was not measured."""
+    """The longest time without a leader (ms) in a run with the course's own parts; None if there
+    was no such run.
+    """
     lines: Sequence[Line]
     envelopes: Sequence[Envelope]
 

@@ -410,7 +410,7 @@ def watch(exercise: Exercise, directory: Path | None) -> None:
 
 
 def options(file: Path | None, directory: Path | None) -> str:
-    """Return the words that a shown command needs so that it uses the same file and folder."""
+    """Return the options that a command in a message needs, to use the same file and folder."""
     words = [str(file)] if file is not None else []
     words += ["--dir", str(directory)] if directory is not None else []
     return "".join(f" {shlex.quote(word)}" for word in words)

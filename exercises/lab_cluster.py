@@ -87,9 +87,9 @@ class LabCluster:
 
     @contextmanager
     def begun(self, wish: Wish, home: Path | None) -> Iterator[Cluster]:
-        """Start the cluster, so that the `with` block can prepare it. Then it stays up.
+        """Start the cluster, and let the `with` block prepare it. The cluster stays up.
 
-        It also outlives this process. If the block fails, the cluster is removed. Raises
+        It does not end with this process. If the block fails, the cluster is removed. Raises
         ClusterError if the cluster is up already or does not start.
         """
         cluster = self.start(wish, home)
@@ -131,7 +131,7 @@ class LabCluster:
     def create_topic(
         self, cluster: Cluster, replicas: Sequence[int], settings: Mapping[str, str]
     ) -> None:
-        """Create the topic with its replicas on these brokers. The first broker leads.
+        """Create the topic with replicas on the brokers `replicas`. The first of them leads.
 
         Raises ClusterError.
         """
@@ -143,7 +143,7 @@ class LabCluster:
         """Delete the topic, wait until all its znodes are gone, and create it again. Raises
         ClusterError.
 
-        The controller removes the znodes of the partitions first, and its order last.
+        The znode that orders the deletion is the last one that the controller removes.
         """
         try:
             with Admin({"bootstrap.servers": cluster.bootstrap_servers}) as admin:
@@ -313,7 +313,7 @@ def zookeeper_of(cluster: Cluster) -> Iterator[Any]:
 
 
 def order_move(cluster: Cluster, topic: str, target: Sequence[int]) -> None:
-    """Order a move of a topic's partition 0 to these brokers, with a znode, as old tools do."""
+    """Write the znode that moves partition 0 of a topic to `target`, as Kafka's old tools do."""
     entry = {"topic": topic, "partition": 0, "replicas": list(target)}
     document = json.dumps({"version": 1, "partitions": [entry]}).encode()
     with zookeeper_of(cluster) as zookeeper:
@@ -321,7 +321,7 @@ def order_move(cluster: Cluster, topic: str, target: Sequence[int]) -> None:
 
 
 def answering(cluster: Cluster) -> list[str]:
-    """Return the addresses of the running brokers, because a paused broker blocks a client."""
+    """Return the addresses of the running brokers. A client would wait for a paused broker."""
     return [f"127.0.0.1:{cluster.port(number)}" for number in cluster.status().running_brokers]
 
 
@@ -347,8 +347,8 @@ def set_property(cluster: Cluster, broker: int, key: str, value: str) -> None:
 
 
 def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    """Wait until a change by other programs is visible. Raises ClusterError if it does not come in
-    time.
+    """Wait until `is_so` returns True, because another program has made a change. Raises
+    ClusterError if that takes too long.
     """
     end_s = time.monotonic() + OTHERS_LIMIT_S
     while not is_so():
@@ -369,7 +369,7 @@ def elect_controller(cluster: Cluster, wanted: int) -> None:
 
 
 def controller_of(cluster: Cluster) -> int:
-    """Return the controller's id from ZooKeeper. -1: there is none at this moment."""
+    """Return the controller's broker id from ZooKeeper, or -1 if there is no controller now."""
     from kazoo.exceptions import NoNodeError
 
     with zookeeper_of(cluster) as zookeeper:

@@ -11,7 +11,7 @@ from .runner.verdict import Step
 
 
 def said(learner: Learner, name: str) -> object:
-    """Return the learner's entry `name` of the report. Raises AssertionError if it is None."""
+    """Return the entry `name` of the learner's report. Raises AssertionError if it is None."""
     came = learner.make().call("get", name)
     if came is None:
         raise AssertionError(f'the report is not written yet: it returns None for "{name}"')
@@ -32,7 +32,7 @@ def all_run(count: str, states: Sequence[str]) -> Step:
 
 
 def none_lost(topic: str, before: Sequence[str], now: Sequence[str]) -> Step:
-    """Check that all records from before the trouble are still there, in the same order."""
+    """Check that the topic still has all records from before the trouble, in the same order."""
     missing = len(before) - sum(a == b for a, b in zip(before, now, strict=False))
     return Step(
         "no record was lost",
@@ -89,7 +89,7 @@ def left_alone(healthy: Collection[int], before: Sequence[int], now: Sequence[in
 
 
 def links_as(expected: str, links: Collection[str]) -> Step:
-    """Check that no link has a fault except `expected`, the slow link to the other building."""
+    """Check that the only link with a fault is `expected`, a link that has to be slow."""
     says = "the links are as they should be"
     faults = [link for link in links if link != expected]
     if faults:

@@ -1,7 +1,7 @@
-"""A program that runs next to the cluster of an exercise of the kind *operate*, such as a shop.
+"""A program that uses the cluster of an exercise of the kind *operate*, for example a shop.
 
-It is a process of its own, writes notes about what it sees into the cluster's folder, and ends with
-the cluster.
+The program is a separate process. It writes notes about what it sees into the cluster's folder, and
+ends when the cluster ends.
 """
 
 import json
@@ -62,7 +62,7 @@ class LabProgram(NamedTuple):
         return process.pid
 
     def read(self, folder: ClusterFolder) -> dict[str, Any] | None:
-        """Return the program's notes. None: it has not written any yet."""
+        """Return the program's notes, or None if the program has not written any yet."""
         try:
             found: dict[str, Any] = json.loads(
                 (folder.path / self.notes).read_text(encoding="utf-8")
@@ -72,8 +72,8 @@ class LabProgram(NamedTuple):
         return found
 
     def is_it(self, pid: int) -> bool:
-        """Return whether the process with this id is such a program. Another process may have got
-        the id after the program's end.
+        """Return whether the process with this id runs the program. After the program's end, the
+        system may give the same id to a different process.
         """
         shown = subprocess.run(
             ["ps", "-ww", "-o", "command=", "-p", str(pid)],
@@ -98,8 +98,8 @@ class LabProgram(NamedTuple):
             time.sleep(LOOK_EVERY_S)
 
     def end(self, folder: ClusterFolder) -> None:
-        """End the program that has written notes into the cluster's folder. Wait for it if it is a
-        child of this process.
+        """End the program that has written notes into the cluster's folder. If the program is a
+        child of this process, wait until it has ended.
         """
         notes = self.read(folder)
         if notes is not None and self.is_it(pid := notes["pid"]):
@@ -117,11 +117,11 @@ def write_notes(file: Path, notes: Mapping[str, Any]) -> None:
 
 
 def while_cluster_is_up(folder: Path, supervisor: int) -> Callable[[], bool]:
-    """Return a function that is true until the cluster's supervisor has ended, or OPEN_S has
-    passed.
+    """Return a function that returns True until the cluster's supervisor has ended, or OPEN_S
+    seconds have passed.
 
-    When it is false, a program ends by `os._exit`, and closes none of its clients: a producer that
-    closes waits for brokers, which may be gone.
+    When it returns False, a program ends by `os._exit`, and closes none of its clients: a producer
+    that closes waits for brokers, which may be gone.
     """
     ends = time.monotonic() + OPEN_S
 

@@ -1,7 +1,8 @@
-"""The cluster of a live part: three brokers, some of which run the learner's code.
+"""The cluster of a live part, which checks the learner's code in real brokers.
 
-Usually that is broker 2 alone, in some exercises all three. The clients are unmodified. Broker 2
-leads the topic's only partition. The events of these brokers are collected.
+There are three brokers. Usually only broker 2 runs the learner's code, in some exercises all three
+do. The clients are unmodified. Broker 2 leads the topic's only partition. The events of the brokers
+that run the learner's code are collected.
 """
 
 import threading
@@ -111,7 +112,7 @@ class LearnerBroker:
     ) -> KafkaProducer:
         """Return a producer with acks=all that does not retry.
 
-        A batch has at most `batch_bytes`, or one record.
+        A batch has at most `batch_bytes` bytes. Only a batch of one record may be larger.
 
         Its requests time out after `timeout_ms`; with None, after the patience of the live part.
         """
@@ -132,7 +133,7 @@ class LearnerBroker:
         )
 
     def send(self, producer: KafkaProducer) -> bool:
-        """Send one record in a request of its own. Return whether it was acknowledged."""
+        """Send one record, which is alone in its request. Return whether it was acknowledged."""
         try:
             producer.send(self.topic, b"a record of the lab", partition=0).get()
         except KafkaError:
@@ -154,7 +155,8 @@ class LearnerBroker:
         """Request the election of broker 2, the preferred leader, again and again until it leads.
 
         The request is refused while broker 2 is not in sync. Return whether broker 2 leads in the
-        end. The listener must be one of the broker's current process (`listen_again`).
+        end. Before, call `listen_again`, so that the listener listens to the current process of
+        broker 2.
         """
 
         def leads() -> bool:
@@ -198,8 +200,8 @@ class LearnerBroker:
         Wait until broker 2's metadata names broker 2 as the leader. Raises ClusterError.
 
         If broker 2 is the controller, the learner's timing wheel also holds the time-out of this
-        request. With a wrong wheel the response comes too early, but nevertheless the topic is
-        created.
+        request. If that wheel is wrong, the response may come too early, but the topic is created
+        nevertheless.
         """
         topic = self.topic
         make_topic(self.cluster, topic, [BROKER, 0, 1])

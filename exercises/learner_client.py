@@ -1,6 +1,6 @@
-"""Our producer in a process of its own, with one of its parts replaced by the learner's code.
+"""Our producer in a separate process, with one part replaced by the learner's code.
 
-`learner_program` runs it. These are its orders:
+`learner_program` runs the process, which carries out these orders:
 
     ["send", [[topic, partition | null, key | null, value, callback], …]]   all are in batches
     ["flush"]      each record has its outcome: [[partition, offset] | "error", …]
@@ -49,7 +49,7 @@ Outcome = Stored | str
 
 
 class LearnerClient:
-    """The process of a producer with the learner's code. It takes the producer's orders."""
+    """A process that runs a producer with the learner's code. The methods send it orders."""
 
     def __init__(self, program: LearnerProgram) -> None:
         self.order = program.order
@@ -68,8 +68,8 @@ class LearnerClient:
         return [one if isinstance(one, str) else Stored(*one) for one in outcomes]
 
     def called(self) -> list[tuple[str, Outcome]]:
-        """Return the callbacks that were called since the last time, each with the value of its
-        record, in their order. Raises NoAnswerError.
+        """Return the callbacks that the producer has called since the last call of this method,
+        each with the value of its record, in the order of the callbacks. Raises NoAnswerError.
         """
         called = self.order("called")
         assert isinstance(called, list)

@@ -1,6 +1,7 @@
-"""Our consumers in a process of their own, with one of their parts replaced by the learner's code.
+"""Our consumers in a separate process, with one part replaced by the learner's code.
 
-`learner_program` runs them. Each consumer is polled all the time. These are their orders:
+`learner_program` runs the process. Each consumer is polled all the time. The process carries out
+these orders:
 
     ["open", name, config, [topic, …]]   a consumer reads these topics from now on
     ["close", name]                      it is closed, and has left its group
@@ -46,7 +47,7 @@ class Read(NamedTuple):
 
 
 class LearnerConsumers:
-    """The process of consumers with the learner's code. It takes their orders."""
+    """A process that runs consumers with the learner's code. The methods send it orders."""
 
     def __init__(self, program: LearnerProgram) -> None:
         self.order = program.order
@@ -72,7 +73,9 @@ class LearnerConsumers:
         }
 
     def read(self) -> list[Read]:
-        """Return the records that were read since the last time. Raises NoAnswerError."""
+        """Return the records that the consumers have read since the last call. Raises
+        NoAnswerError.
+        """
         found = self.order("read")
         assert isinstance(found, list)
         return [
@@ -81,7 +84,9 @@ class LearnerConsumers:
         ]
 
     def wait_for(self, done: Callable[[], bool]) -> bool:
-        """Wait until `done` returns True. Return False if that takes longer than the patience."""
+        """Wait until `done` returns True. Return False if that takes more than `patience_s`
+        seconds.
+        """
         return self.listener.wait_for(done, self.patience_s)
 
 

@@ -1,6 +1,6 @@
 """The cluster for the live parts about the controller.
 
-The learner's code runs in all three brokers, because each of them may become the controller.
+The learner's code runs in all three brokers, because each broker may become the controller.
 
 kafka-python sends the records, because an independent client judges the cluster.
 """
@@ -43,7 +43,7 @@ def learner_controllers(
 
 
 def envelopes_of(broker: LearnerBroker, kind: type) -> list[Envelope]:
-    """Return the events of this type from all brokers, in order of time."""
+    """Return the events of the type `kind` from all brokers, in order of time."""
     found = [
         envelope
         for listener in broker.listeners.values()
@@ -54,7 +54,7 @@ def envelopes_of(broker: LearnerBroker, kind: type) -> list[Envelope]:
 
 
 def of_topic(broker: LearnerBroker, kind: type[E]) -> list[E]:
-    """Return the events of this type that are about the lab's topic, in order of time."""
+    """Return the events of the type `kind` that are about the lab's topic, in order of time."""
     events = [envelope.event for envelope in envelopes_of(broker, kind)]
     return [
         event
@@ -73,10 +73,10 @@ def controller(broker: LearnerBroker) -> int:
 
 
 def kill_and_wait(broker: LearnerBroker, dies: int) -> Step:
-    """Kill the broker `dies`, which leads the partition. The step passes if another broker leads
-    then.
+    """Kill the broker `dies`, which leads the partition. The step passes if another broker becomes
+    leader.
 
-    The broker may be the controller too.
+    The broker `dies` may also be the controller.
     """
     says = f"broker {dies} is killed, and another one leads its partition"
     before = len(of_topic(broker, LeaderElected))
@@ -92,7 +92,8 @@ def kill_and_wait(broker: LearnerBroker, dies: int) -> Step:
 
 
 def send_each(broker: LearnerBroker, topic: str, values: Iterable[bytes]) -> int:
-    """Send values one after another until one is not acknowledged. Return how many were.
+    """Send values one after another until one is not acknowledged. Return the number of
+    acknowledged values.
 
     The client knows all brokers, waits for acks=all, and retries, as clients usually do.
     """

@@ -1,4 +1,4 @@
-"""A program with the learner's code in a process of its own, and the orders that it carries out.
+"""Run a program with the learner's code in a separate process, and let it carry out orders.
 
     python -m exercises.learner_client 12-2=/home/me/lab/12-2/partitioner.py EVENTS-FILE CONFIG
 
@@ -189,8 +189,9 @@ async def _serve(
 
 
 def run_program(process: str, program: Program) -> int:
-    """Install the learner's code in this kind of process, and run the program. Return the exit
-    code.
+    """Install the learner's code, and run the program. Return the exit code.
+
+    `process` is the kind of process, such as "producer". It decides which code can be installed.
     """
     spec, events, config = sys.argv[1:]
     try:

@@ -46,7 +46,7 @@ _LOOK_EVERY_S: Final = 0.05
 
 
 class LearnerProxy:
-    """A proxy that runs the learner's code, and the cluster after it."""
+    """A proxy that runs the learner's code, and the cluster behind the proxy."""
 
     def __init__(
         self, cluster: Cluster, proxy: RunningProxy, address: str, patience_s: float
@@ -58,11 +58,13 @@ class LearnerProxy:
         self.patience_s = patience_s
 
     def events_of(self, kind: type[E]) -> list[E]:
-        """Return the events of this type that the proxy has emitted so far."""
+        """Return the events of the type `kind` that the proxy has emitted so far."""
         return [one.event for one in self.proxy.events() if isinstance(one.event, kind)]
 
     def wait_for(self, done: Callable[[], bool]) -> bool:
-        """Wait until `done` returns True. Return False if it does not in time."""
+        """Wait until `done` returns True. Return False if that takes more than `patience_s`
+        seconds.
+        """
         end = time.monotonic() + self.patience_s
         while not done():
             if time.monotonic() > end:
@@ -71,8 +73,8 @@ class LearnerProxy:
         return True
 
     def wait_for_brokers(self, brokers: Sequence[int], topic: str = "") -> bool:
-        """Wait until the proxy's copy of the metadata has exactly these brokers, and has the topic
-        if one is given. Return False if this does not happen in time.
+        """Wait until the proxy's copy of the metadata has exactly the brokers `brokers`, and has
+        the topic if a topic is given. Return False if this does not happen in time.
         """
 
         def has_come() -> bool:
@@ -136,7 +138,7 @@ def learner_proxy(
 def proxy_before(
     targets: Mapping[str, Cluster], exercise: Exercise, file: Path | None, options: Sequence[str]
 ) -> Iterator[tuple[RunningProxy, str]]:
-    """Run a proxy in front of these clusters. Yield the running proxy and its address.
+    """Run a proxy in front of the clusters `targets`. Yield the running proxy and its address.
 
     The keys of `targets` are the clusters' names. A single cluster may have the empty name.
     """
@@ -183,7 +185,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 def metadata(
     address: str, topics: Sequence[str], version: int, client: str = "lab"
 ) -> MetadataResponse:
-    """Request the metadata of these topics, and return the response. Raises OSError and
+    """Request the metadata of the given topics, and return the response. Raises OSError and
     ProtocolError.
     """
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in topics])

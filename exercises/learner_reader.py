@@ -1,8 +1,8 @@
-"""Our consumer in a process of its own, with a part replaced by the learner's code. `Reader` runs
-it.
+"""Our consumer in a separate process, with one part replaced by the learner's code. `Reader` runs
+the process.
 
-The program polls all the time, and gives the records to workers. A worker ends a record when the
-live part says so. These are the orders:
+The program polls all the time, and gives the records to workers. A worker finishes a record when
+the live part orders it. These are the orders:
 
     ["subscribe", [topic, …]]                    read as a member of the group
     ["assign", [[topic, partition], …]]          read these partitions

@@ -1,4 +1,4 @@
-"""The project's own ZooKeeper, with one of its parts replaced by the learner's code.
+"""The project's own ZooKeeper, with one part replaced by the learner's code.
 
     python -m exercises.learner_zookeeper 05-2=/home/me/lab/05-2/session_tracker.py --port 0 …
 

@@ -133,10 +133,11 @@ def mutants(source: str, starter: str = "") -> list[Mutant]:
 
 
 def _given_lines(source: str, starter: str) -> set[int]:
-    """Return the numbers of the lines that the starter already has.
+    """Return the numbers of the lines of `source` that the starter already has.
 
-    A line counts if the starter has the same innermost function around it. A line outside all
-    functions counts if the starter has the same top-level statement.
+    A line in a function counts if the starter has the same function, with the same body. For nested
+    functions, the innermost function decides. A line outside all functions counts if the starter
+    has the same top-level statement.
     """
     tree, given = ast.parse(source), ast.parse(starter)
     lines: set[int] = set()

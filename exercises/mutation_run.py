@@ -62,7 +62,7 @@ class Memory:
         return self.results.get(_key(mutant))
 
     def keep(self, mutant: Mutant, result: Result) -> None:
-        """Store the result of a mutant, and write it to the file at once."""
+        """Store the result of a mutant, and write the result to the file at once."""
         self.results[_key(mutant)] = result
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps([_key(mutant), *result], ensure_ascii=False) + "\n")
@@ -97,7 +97,8 @@ def try_mutant(
 
 
 def mutants_of(exercise: Exercise) -> list[Mutant]:
-    """Return all mutants of an exercise: the changed reference solutions, then the wrong answers.
+    """Return all mutants of an exercise: first the changed reference solutions, and then the wrong
+    answers.
 
     Wrong answers that only a cluster or only the hidden tests can find are left out. Raises
     WrongAnswerError.
@@ -124,11 +125,12 @@ def _by_hand(solution: str, wrong: WrongAnswer) -> Mutant:
 def warm_jvms(
     exercise: Exercise, jobs: int
 ) -> Iterator[Callable[[], AbstractContextManager[Drivers | None]]]:
-    """Give a function that lends each of `jobs` mutants of a Spark job a warm JVM of its own. It
-    lends None to other exercises, which need no JVM.
+    """Yield a function that lends a warm JVM to a mutant of a Spark job. There are `jobs` JVMs, so
+    each mutant that runs gets its own JVM. For other exercises the function lends None, because
+    they need no JVM.
 
-    With only one warm JVM, all mutants but one would start another JVM, which costs 10 s of
-    processor time each. The JVMs end with the `with` block, except the learner's one.
+    With only one warm JVM, each other mutant would start a JVM, which takes 10 s of processor time.
+    At the end of the `with` block, all JVMs end except the one that `lab check` uses too.
     """
     others = [state_folder() / f"{FOLDER}-{number}" for number in range(2, jobs + 1)]
     drivers = [Drivers(), *map(Drivers, others)] if exercise.engine == SPARK else [None] * jobs
@@ -157,9 +159,9 @@ def mutate(
 ) -> Row:
     """Try all mutants of an exercise, and return its row of the table, without reasons.
 
-    The reference solution runs first. Its needs set the limits of all mutants. The
-    time for which a mutant waits for a core does not count, so many mutants can run at once. `say`
-    is called with the number of finished mutants and the number of all. Raises CheckError and
+    The reference solution runs first, and the time that it needs sets the limits of all mutants.
+    The time for which a mutant waits for a core does not count, so many mutants can run at once.
+    `say` is called with the number of finished mutants and the number of all. Raises CheckError and
     WrongAnswerError.
     """
     everything, jobs = mutants_of(exercise), jobs or os.cpu_count() or 1

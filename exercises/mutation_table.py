@@ -59,8 +59,8 @@ class Row(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """Return the percentage of the mutants that the tests found. Uncounted survivors are left
-        out.
+        """Return the percentage of the mutants that the tests found. Mutants that no test can or
+        must find are left out.
         """
         missed = sum(not survivor.reason.startswith(UNCOUNTED) for survivor in self.survivors)
         return 100 * self.found / (self.found + missed) if self.found + missed else 100.0
@@ -81,7 +81,9 @@ def hash_of_tests(exercise: Exercise) -> str:
 
 
 def read_table(path: Path = TABLE) -> dict[str, Row]:
-    """Return the rows of the table by exercise id. Without the file there are no rows."""
+    """Return the rows of the table by exercise id. If the file does not exist, there are no
+    rows.
+    """
     if not path.is_file():
         return {}
     rows = tomllib.loads(path.read_text(encoding="utf-8")).get("exercise", [])
@@ -120,7 +122,8 @@ def write_table(rows: dict[str, Row], path: Path = TABLE) -> None:
 def with_reasons(row: Row, old: Row | None) -> Row:
     """Return the new row with the reasons that were written by hand in the old row.
 
-    A reason is kept if the code and the change of the survivor are the same.
+    A survivor is a mutant that passes the tests. Its reason is kept if the new row has a survivor
+    with the same code and the same change.
     """
     reasons = {
         (survivor.code, survivor.change): survivor.reason

@@ -1,7 +1,7 @@
 """The learner's own cluster: all parts that the learner has passed run in all three brokers.
 
-If a part cannot run there, the course's own part runs instead. The list of parts says why:
-the exercise is not passed yet, its file cannot be loaded any more, another of the learner's parts
+If a part of the learner cannot run, the course's own part runs instead. The list of parts says why:
+the exercise is not passed yet, its file cannot be loaded any more, a different part of the learner
 does the same work, or the exercise is not about a part of a broker.
 """
 
@@ -85,7 +85,9 @@ def parts_of(
     reasons: Mapping[str, str],
     without: Collection[str],
 ) -> list[Part]:
-    """Return the parts. If two of them do the same work in the broker, the later exercise runs."""
+    """Return the parts. If two parts do the same work in the broker, the part of the later exercise
+    runs.
+    """
     taken: dict[tuple[str, str], str] = {}
     parts: list[Part] = []
     for exercise in reversed(exercises):
@@ -118,12 +120,12 @@ def _cannot_load(seam: Seam, file: Path) -> str:
 
 
 def setting(parts: Iterable[Part]) -> str:
-    """Return the value of the broker setting edu.learner that makes these parts run."""
+    """Return the value of the broker setting edu.learner with which `parts` run in the broker."""
     return ";".join(f"{part.exercise.id}={part.file}" for part in parts if part.file is not None)
 
 
 def wish_of(parts: Iterable[Part]) -> Wish:
-    """Return the description of a cluster in whose brokers these parts run."""
+    """Return the description of a cluster whose brokers run `parts`."""
     mine = [part for part in parts if part.mine]
     serves = {"edu.learner": setting(mine)}
     for part in mine:

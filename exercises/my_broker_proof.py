@@ -71,7 +71,9 @@ class Speed(NamedTuple):
 
 
 def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
-    """Measure both clusters in turn, then prove the learner's cluster. Raises ClusterError."""
+    """Measure the speed of the course's own cluster and of the learner's cluster, in turn. Then
+    test the learner's cluster. Raises ClusterError.
+    """
     report = Report("my-broker")
     mine = [part.exercise.id for part in parts if part.mine]
     report.figure("parts of yours", ", ".join(mine))
@@ -179,8 +181,8 @@ def _part(cluster: Cluster) -> None:
     """Make the logs of two brokers differ, so that broker 0 has to cut its log. Raises
     ClusterError.
 
-    Broker 0 writes a record that its followers do not get, and is killed. Another broker leads and
-    writes a record. Then broker 0 starts again as a follower.
+    Broker 0 writes a record that its followers do not get, and is killed. A different broker
+    becomes leader and writes a record. Then broker 0 starts again, as a follower.
     """
     make_assigned(cluster, PARTED, [LONELY, *FOLLOWERS])
     servers = {"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0}
@@ -206,8 +208,8 @@ def _write(producer: Producer) -> None:
 
 
 def _compact(cluster: Cluster, listeners: Sequence[Listener]) -> None:
-    """Compact a log, and read its first record: in a compacted segment, an offset has to be looked
-    up. Raises ClusterError.
+    """Compact a log, and read its first record. For this, the broker has to look up an offset in a
+    compacted segment. Raises ClusterError.
     """
     make_assigned(cluster, SMALL, FOLLOWERS, configs=SMALL_CONFIG)
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0})
@@ -237,7 +239,8 @@ def _compact(cluster: Cluster, listeners: Sequence[Listener]) -> None:
 def _read_in_rack(cluster: Cluster) -> None:
     """Read a record of the topic PARTED with a consumer that names its rack. Raises ClusterError.
 
-    The leader then has to choose the replica for it. No broker has a rack, so it is the leader.
+    So the leader has to choose the replica from which the consumer reads. No broker has a rack, so
+    the leader chooses itself.
     """
     consumer = Consumer(
         {
@@ -256,8 +259,9 @@ def _read_in_rack(cluster: Cluster) -> None:
 
 
 def _transact(cluster: Cluster) -> None:
-    """Abort a transaction with a record of the topic PARTED, and commit another one. Read both
-    with read_committed. Raises ClusterError.
+    """Abort a transaction that has a record of the topic PARTED, and commit a second transaction.
+    Read the topic with read_committed. Raises ClusterError if that does not return exactly the
+    committed record.
     """
     servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
     producer = Producer(servers | {"transactional.id": "my-broker"})
@@ -311,7 +315,7 @@ def _run(load: Load, seconds: float) -> None:
 
 
 def _judge(report: Report, listeners: Sequence[Listener], mine: Sequence[str]) -> None:
-    """Add to the report how often each of the learner's parts was called, and how often they
+    """Add to the report how often each of the learner's parts was called, and how many calls
     failed.
     """
     failed = sum(listener.count(LearnerFailed) for listener in listeners)
@@ -335,7 +339,8 @@ def _judge(report: Report, listeners: Sequence[Listener], mine: Sequence[str]) -
 def _learner_memory(cluster: Cluster) -> int | None:
     """Return the anonymous memory, in bytes, of the learner's processes of one broker.
 
-    The broker with the largest sum counts. None if the system does not show it.
+    Of all brokers, the one with the largest sum counts. None if the system does not show the
+    memory.
     """
     sums: dict[int, int] = {cluster.pid(broker): 0 for broker in BROKERS}
     try:

@@ -39,7 +39,7 @@ class Proof(NamedTuple):
 
 
 def prove_solutions(exercises: Iterable[Exercise], seed: int | None, live: bool) -> Iterator[Proof]:
-    """Check each reference solution: it must pass all tests. Yield the result of each."""
+    """Check each reference solution: it must pass all tests. Yield a result for each solution."""
     for exercise in exercises:
         began = time.monotonic()
         try:
@@ -107,10 +107,10 @@ def prove_wrong(
 
 
 def operate(exercise: Exercise, file: Path) -> tuple[Step, ...]:
-    """Start a cluster with the trouble of seed 0, and do the ACTS (a list of actions) of a file in
-    it.
+    """Start a cluster with the trouble of seed 0, and carry out the actions that the list ACTS in
+    `file` contains. Then check the state of the cluster.
 
-    Return the steps of the check of the cluster's state after that. Raises ClusterError.
+    Return the steps of this check. Raises ClusterError.
     """
     trouble = trouble_of(exercise)
     acts = runpy.run_path(str(file))["ACTS"]
@@ -145,8 +145,8 @@ def fails_as_stated(verdict: Verdict, wrong: WrongAnswer) -> tuple[bool, str]:
 def show_proofs(console: Console, proofs: Iterable[Proof], expected: str) -> list[Proof]:
     """Show a table of the results, and return them.
 
-    Until the table is complete, a terminal shows how many files have been checked. If a check is
-    stopped, the table has the results until then.
+    Until the table is complete, a terminal shows how many files have been checked. If the checks
+    are stopped, the table has the results of the checks that have ended.
     """
     table = Table("exercise", "kind", "file", expected, "seen", "s")
     all_good, shown = True, []

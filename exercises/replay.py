@@ -128,8 +128,8 @@ def explore_rule(file: Path, brokers: int, text: str, out: Path | None, plain: b
 def _search(file: Path, wanted: str, search: Callable[[Learner], Searched], begin: str) -> Searched:
     """Load a learner's file, and search all orders. Return what was found.
 
-    Raises click's exception if the file is missing or wrong. Its message contains `begin`: how
-    to get such a file.
+    Raises click's exception if the file is missing or wrong. The message contains `begin`, which
+    says how to get a file to begin with.
     """
     if not file.is_file():
         raise click.ClickException(f"there is no {file}: {begin}")

@@ -21,7 +21,8 @@ PRINTED_LINES: Final = 12
 
 
 def show_public(console: Console, verdict: Verdict, options: str = "") -> None:
-    """Show every public test: the first failed test in full, the others in one line each.
+    """Show every public test: the first failed test in full, and each of the other tests in one
+    line.
 
     `options` are additional words for the shown command that runs a test again.
     """

@@ -1,6 +1,6 @@
 """The commands of `kafka-edu lab spark`: the warm JVM of the Spark labs.
 
-`lab check` starts it by itself, so nobody needs these commands.
+`lab check` starts the warm JVM by itself, so nobody needs these commands.
 """
 
 from pathlib import Path

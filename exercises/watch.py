@@ -16,7 +16,8 @@ POLL_S: Final = 0.2
 
 
 def saves(file: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[None]:
-    """Yield once at the beginning, and then each time the file has changed. It never ends.
+    """Yield once at the beginning, and again each time the file has changed. The generator never
+    ends.
 
     Some editors save by removing the file and writing it again. While the file is missing, nothing
     is yielded.
@@ -37,8 +38,8 @@ def saves(file: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[N
 
 
 def show_round(console: Console, verdict: Verdict, options: str = "") -> None:
-    """Show one check of a watched file: the tests up to the first failed one, and that one in
-    full.
+    """Show one check of a watched file: the tests up to the first failed test, and the failed test
+    in full.
     """
     console.rule(f"[dim]{time.strftime('%H:%M:%S')}[/]", style="dim")
     if verdict.objection:

@@ -1,10 +1,10 @@
 """Wrong answers, which prove that the tests find mistakes.
 
-Each wrong answer is a few edits of a reference solution. `exercises/wrong` has a file for each
-exercise. A row `[[wrong]]` says why the answer is wrong, and which public test fails with which
-message. With `hidden = true` the answer passes all public tests, and a hidden test finds it. Each
-`[[wrong.edit]]` replaces the text `old` by `new`. The reference solution must have `old` exactly
-once.
+A wrong answer consists of a few edits of a reference solution. `exercises/wrong` has a file for
+each exercise. A row `[[wrong]]` says why the answer is wrong, and which public test fails with
+which message. With `hidden = true` the answer passes all public tests, and a hidden test finds it.
+Each `[[wrong.edit]]` replaces the text `old` by `new`. The reference solution must have `old`
+exactly once.
 """
 
 import ast

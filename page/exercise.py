@@ -1,8 +1,9 @@
-"""Edit and check an exercise in the page: practice, and no grade. A worker of its own calls this.
+"""Edit and check an exercise in the page, as practice without a grade. The page has a separate
+worker for exercises, which calls this module.
 
-The tests, messages and hints are those of `lab check`. The difference is the pipe: this worker has
-no processes, so the learner's code runs in the same process as the tests (`learner_here`). The page
-ends the whole worker if the code does not come back, and starts another one.
+The tests, messages and hints are those of `lab check`. Only one thing is different: this worker
+cannot start processes, so the learner's code runs in the same process as the tests
+(`learner_here`). If the code never returns, the page ends the whole worker and starts a new worker.
 """
 
 import contextlib
@@ -33,7 +34,7 @@ class Page(Protocol):
     """The page around the editor."""
 
     def begins(self, test: str, /) -> None:
-        """Say that a test begins. If the learner's code does not come back, this is the test."""
+        """Say that a test begins. If the learner's code never returns, the page names this test."""
         ...
 
 
@@ -85,7 +86,7 @@ def check(
 ) -> str:
     """Run the public tests on the learner's text. Return what `lab check` would say, as JSON.
 
-    `seed` is that of the tests' random numbers. By default each check has a different one.
+    `seed` is the seed of the tests' random numbers. By default each check has a different seed.
     """
     exercise = _of_page(exercise_id)
     folder.mkdir(parents=True, exist_ok=True)

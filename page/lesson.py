@@ -1,6 +1,7 @@
-"""A chapter of the course in the page: its script for a simulated cluster, and the reader's place.
+"""A chapter of the course in the page: its script for a simulated cluster, and the reader's place
+in the script.
 
-The builder writes what a chapter needs into one file: `chapters.page_files` says what is in it.
+The program that builds the page writes the data of a chapter into one file (`chapters.page_files`).
 """
 
 import json
@@ -28,7 +29,7 @@ class Lesson(NamedTuple):
 
 
 def lesson_of(data: str, folder: Path) -> Lesson:
-    """Return the lesson in the data of a chapter. `folder` is for its script."""
+    """Return the lesson in the data of a chapter. The lesson's script is written into `folder`."""
     found = json.loads(data)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / SCRIPT
@@ -42,10 +43,11 @@ def lesson_of(data: str, folder: Path) -> Lesson:
 
 
 def until(lesson: Lesson, step: int, fact: str) -> Callable[[Presentation], bool] | None:
-    """Return a function that says whether a presentation has reached a step (from 1), or the moment
-    that binds a name. Return None for the beginning of the chapter.
+    """Return a function that says whether a presentation has reached the step `step` (counted from
+    1). If `fact` is given, the function says whether the script has bound the name `fact`. Return
+    None for the beginning of the chapter.
 
-    Raises LinkError if the chapter has no such moment.
+    Raises LinkError if the chapter has no such step or no such name.
     """
     if fact:
         if not any(fact in each.bind for one in lesson.script.steps for each in one.expectations):
@@ -61,8 +63,8 @@ def until(lesson: Lesson, step: int, fact: str) -> Callable[[Presentation], bool
 
 
 def place_alone(place: SavedPlace) -> SavedPlace:
-    """Return a place without the moments that a link does not bring back: those of the steps
-    before the last one.
+    """Return a place without the times of the earlier steps. A link brings back only the time of
+    the last finished step.
     """
     done = place.step if place.phase == Phase.ANSWER else place.step - 1
     moments = {step: at_us for step, at_us in place.moments.items() if step >= done}

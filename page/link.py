@@ -1,8 +1,9 @@
 """A link to a moment of a run: what is in the fragment of the page's address.
 
-A run is the same again with the same seed and the same acts. So a link names the scenario or the
-chapter, the seed, the moment in µs of virtual time, and the acts that the reader made before it. In
-a chapter it also has the place in the script: the step, the answers, and the names that are bound.
+With the same seed and the same acts, a run happens again in the same way. So a link names the
+scenario or the chapter, the seed, the moment in µs of virtual time, and the acts that the reader
+made before it. In a chapter it also has the place in the script: the step, the answers, and the
+names that are bound.
 """
 
 import base64
@@ -43,7 +44,7 @@ class Link(NamedTuple):
     place: SavedPlace | None = None
 
     def fragment(self, version: str) -> str:
-        """Return the fragment of the address. `version` is that of the code."""
+        """Return the fragment of the address. `version` is the version of the code."""
         parts: dict[str, str | int] = {"scenario": self.scenario}
         if self.chapter:
             parts = {"chapter": self.chapter, "step": self.step}

@@ -1,8 +1,9 @@
 """A simulated run in the page. Its turns are callbacks of the page's event loop.
 
-Here the stage and the dashboard share one thread. The stage ends its turn at the latest after
-`stage.TICK_S`, so keys are answered and frames are drawn in between. A turn is a plain callback and
-no task, because Python lets no task run inside another one, and the simulation runs tasks.
+The stage is the object that plays the simulated cluster. In the page, the stage and the dashboard
+share one thread. The stage ends its turn at the latest after `stage.TICK_S`, so that the dashboard
+can answer keys and draw frames between two turns. A turn is a plain callback and no task, because
+Python lets no task run inside another one, and the simulation runs tasks.
 """
 
 import asyncio
@@ -25,7 +26,9 @@ this size serves 32 MB of records before its segment is rolled.
 
 
 def with_small_indexes(scenario: Scenario) -> Scenario:
-    """Return the scenario with indexes that fit into the page. The future files say it too."""
+    """Return the scenario with indexes that fit into the page. Files in which a future of the run
+    is saved contain this setting too.
+    """
     if any(key == INDEX_BYTES[0] for key, _ in scenario.properties):
         return scenario
     return scenario._replace(properties=(*scenario.properties, INDEX_BYTES))
@@ -41,8 +44,9 @@ class LiveRun:
         keep: Callable[[int, str], str],
         opening: Opening | None = None,
     ) -> None:
-        """`keep` keeps a future, with its number and its text, and returns a name for it. With an
-        `opening`, the run begins at that moment.
+        """`keep` stores the text of a future (a run that continued from a past moment). It gets the
+        future's number and text, and returns a name for it. With an `opening`, the run begins at
+        the moment of the opening.
         """
         self.pipes = MemoryPipes()
         small = with_small_indexes(scenario)
@@ -62,7 +66,7 @@ class LiveRun:
         self._later(REST_S)
 
     async def ask(self, name: str, values: Values) -> str:
-        """Have a command or an act carried out, as `tui.asking.Ask` says."""
+        """Carry out a command or an act, and return the answer (implements `tui.asking.Ask`)."""
         if self.failed:
             raise ActionRefusedError(self.failed)
         try:
@@ -71,8 +75,8 @@ class LiveRun:
             raise ActionRefusedError(str(error)) from None
 
     def end(self) -> None:
-        """End the run: no turn comes any more, its subscriber's connection ends, and commands that
-        wait are refused.
+        """End the run: there are no more turns, the subscriber's connection ends, and waiting
+        commands are refused.
         """
         if self._next is not None:
             self._next.cancel()

@@ -63,7 +63,7 @@ class PageDashboard(DashboardApp):
 
 
 class PagePresenter(PresenterApp):
-    """The dashboard with a chapter of the course, on the terminal of a page."""
+    """The dashboard with a chapter of the course, in the terminal of the page."""
 
     def __init__(
         self,
@@ -119,10 +119,11 @@ class Live:
         link: Link,
         version: str = "",
     ) -> None:
-        """Prepare the run of a link. `text` is its scenario, or the data of its chapter. `version`
-        is that of the code.
+        """Prepare the run that a link names. `text` is the run's scenario, or the data of the
+        link's chapter. `version` is the version of the code.
 
-        Raises ScenarioError or LinkError if the text is no scenario, or the link names nothing.
+        Raises ScenarioError or LinkError if the text is no scenario, or the link names something
+        that does not exist.
         """
         self.page = page
         self._link = link
@@ -151,8 +152,8 @@ class Live:
         return PagePresenter(presentation, places, name, self.page, feed, self._when_up)
 
     async def _when_up(self, name: str, values: Values) -> str:
-        """Have a command or an act carried out when the cluster is up. A presentation pauses the
-        run before its first step, and then the cluster would never be up.
+        """Wait until the cluster is up, and then carry out a command or an act. Without the wait, a
+        presentation would pause the run before its first step, and the cluster would never be up.
         """
         if name != "sim-run":
             await self.run.ask("wait-ready", {})
@@ -220,19 +221,22 @@ class Live:
 def adapt(loop: asyncio.AbstractEventLoop) -> None:
     """Give the page's Python what Textual and the dashboard expect.
 
-    There is one thread, so the time of the process is that of the thread. The loop of Pyodide 314
-    cannot name a task that a factory has made: it calls a function that Python 3.14 no longer has.
-    Textual sets a factory only to be faster, so the loop takes none.
+    There is only one thread, so the processor time of the thread is that of the process. If a task
+    was made by a task factory, the loop of Pyodide 314 cannot name it, because it calls a function
+    that Python 3.14 no longer has. Textual sets a task factory only to be faster, so it is ignored
+    here.
     """
     time.thread_time = time.process_time
     loop.set_task_factory = lambda factory: None  # type: ignore[method-assign]
 
 
 def start(page: Page, text: str, wanted: str, columns: int, rows: int) -> Live:
-    """Start the run of a link, and the dashboard on it. `text` is its scenario or the data of its
-    chapter. `wanted` has the parts of the link and the version of the code, as JSON.
+    """Start the run that a link names, and the dashboard that shows the run. `text` is the run's
+    scenario or the data of the link's chapter. `wanted` has the parts of the link and the version
+    of the code, as JSON.
 
-    Raises ScenarioError or LinkError if the text is no scenario, or the link names nothing.
+    Raises ScenarioError or LinkError if the text is no scenario, or the link names something that
+    does not exist.
     """
     if sys.platform == "emscripten":
         adapt(asyncio.get_running_loop())

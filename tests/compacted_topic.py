@@ -1,4 +1,6 @@
-"""The records a consumer reads of a compacted topic, and how far a broker has cleaned it."""
+"""Read the records of a compacted topic with a consumer, and find out how far a broker has cleaned
+the topic.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -41,6 +43,6 @@ def read(servers: str, topic: str, isolation: str = "read_uncommitted") -> list[
 
 
 def clean_up_to(log_dir: Path, topic: str) -> int:
-    """Return the offset below which partition 0 is clean; -1 if nobody has cleaned it."""
+    """Return the offset below which partition 0 is clean; -1 if it was never cleaned."""
     file = OffsetCheckpointFile(str(log_dir / CLEANER_OFFSET_FILE), OsFileSystem())
     return file.read().get(Ours(topic, 0), -1)

@@ -12,15 +12,15 @@ from _pytest.tmpdir import tmppath_result_key
 from tests import hypothesis_profiles
 from tests.drawn import is_chosen
 
-# A shell starts its background jobs with SIGINT ignored. Every process that a test starts, and
-# means to interrupt, would inherit that.
+# A shell starts its background jobs with SIGINT ignored. The processes that a test starts would
+# inherit this, and the test could not interrupt them with SIGINT.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C. For a KeyboardInterrupt of that name pytest prints where it was raised and how to see
-    more. For this one it prints one line.
+    """Raised for Ctrl-C. For an exception with the name KeyboardInterrupt, pytest prints where it
+    was raised and how to see more. For this class it prints one line.
     """
 
 
@@ -34,8 +34,8 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_keyboard_interrupt(excinfo: "pytest.ExceptionInfo[KeyboardInterrupt]") -> None:
-    """Leave out the frames without a line. A Ctrl-C can come between two lines, and pytest cannot
-    show such a frame.
+    """Leave out the stack frames that have no line number. Ctrl-C can come between two lines, and
+    pytest cannot show a frame without a line number.
     """
     excinfo.traceback = excinfo.traceback.filter(
         lambda entry: entry._rawentry.tb_lineno is not None
@@ -44,8 +44,9 @@ def pytest_keyboard_interrupt(excinfo: "pytest.ExceptionInfo[KeyboardInterrupt]"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Give `tmp_path` the results that it reads at its end. pytest writes them after the
-    set-up. A Ctrl-C in the set-up comes before that, and pytest would end in a KeyError.
+    """Store empty test results, which the fixture `tmp_path` reads at its end. pytest stores the
+    results only after a test's set-up. Without this, Ctrl-C during the set-up would end in a
+    KeyError.
     """
     item.stash.setdefault(tmppath_result_key, {})
 
@@ -62,7 +63,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skip the tests with the mark `source` on a machine without the developers' packages. Of the
     tests with the mark `rotated`, leave out those that this commit does not run.
 
-    A test that the command line names is run, and so are all tests of the long tier.
+    If the command line names single tests (`file::test`), they all run. With KAFKA_EDU_ALL=1, all
+    `rotated` tests run.
     """
     if any("::" in argument for argument in config.args):
         return
@@ -79,8 +81,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Set aside all objects that exist before the first test, modules above all. Otherwise each
-    garbage collection of each test looks at them again.
+    """Exclude all objects that exist before the first test, mainly modules, from garbage
+    collection. Otherwise each collection during the tests would look at them again.
     """
     gc.collect()
     gc.freeze()

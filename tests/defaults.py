@@ -1,7 +1,7 @@
 """The settings of a broker whose server.properties sets nothing, for tests of single parts.
 
-All values come from the table of keys (`kafka_config_keys`). A test changes what it is about:
-`CONTROLLER_DEFAULTS._replace(delete_topic_enable=False)`.
+All values come from the table of keys (`kafka_config_keys`). A test changes only the settings that
+it tests: `CONTROLLER_DEFAULTS._replace(delete_topic_enable=False)`.
 """
 
 from typing import Final

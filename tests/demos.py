@@ -27,11 +27,11 @@ def play(
     environment: Mapping[str, str] | None = None,
     of_speed: tuple[str, ...] = (),
 ) -> Played:
-    """Run `kafka-edu demo DEMO` with its files below `folder`. Without a name, run the first demo.
+    """Run `kafka-edu demo DEMO` with its files below `folder`. If `demo` is empty, run the first
+    demo.
 
-    It must succeed, and every target must hold. `of_speed` lists the first words of targets that
-    compare times. A demo shows those on a quiet machine; a test runs on any machine and does not
-    judge them.
+    The demo must succeed, and every target must hold, except those that compare times: a busy
+    machine may miss them. `of_speed` lists the words with which the names of these targets begin.
     """
     file = folder / "figures.json"
     command = python_command("kafka_edu", "demo", *demo.split(), *options, "--json", str(file))

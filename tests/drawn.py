@@ -1,7 +1,7 @@
-"""Some of many cases that take long: which ones, the commit decides. So each commit has others, and
-a run can be repeated.
+"""Choose some of many slow test cases at random. The hash of the commit is the seed. So each commit
+runs different cases, and a run of the same commit can be repeated.
 
-KAFKA_EDU_ALL=1 runs all of them.
+KAFKA_EDU_ALL=1 runs all cases.
 """
 
 import os
@@ -25,7 +25,7 @@ def drawn(cases: Sequence[T], most: int) -> list[T]:
 
 
 def is_chosen(name: str) -> bool:
-    """Return whether this commit runs the test with this name, of those with the mark `rotated`."""
+    """Return whether this commit runs the test `name`, which has the mark `rotated`."""
     return bool(os.environ.get("KAFKA_EDU_ALL")) or Random(commit() + name).random() < 0.5
 
 

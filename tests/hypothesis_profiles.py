@@ -11,8 +11,8 @@ CI: Final = "ci"
 
 def load(environment: Mapping[str, str]) -> None:
     """Load the profile `ci` if the variable CI is `true`, and otherwise `kafka-edu`."""
-    # The time of an example says more about the machine than about the code. A test that hangs is
-    # ended by its time-out.
+    # No deadline for one example: its time says more about the machine than about the code. The
+    # time-out of the whole test ends a test that hangs.
     settings.register_profile(
         LOCAL,
         settings.get_profile("default"),

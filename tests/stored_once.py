@@ -1,4 +1,6 @@
-"""Copies of records that librdkafka, and not a broker, has made."""
+"""Leave out copies of records that librdkafka has sent twice. Copies that a broker has made are
+kept.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -19,8 +19,8 @@ def without_collector() -> Iterator[None]:
 
 
 def left_in_cycles(run: Callable[[], object], kind: type) -> list[object]:
-    """Return the objects of `kind` that `run` has left to the garbage collector. For those without
-    weak references, such as the errors of the system.
+    """Return the objects of `kind` that `run` has left to the garbage collector. This also finds
+    objects that cannot have weak references, such as the system's errors.
     """
     with without_collector():
         run()

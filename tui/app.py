@@ -229,8 +229,8 @@ class DashboardApp(App[None]):
         """Create the application. `wire` contains frames that were captured before.
 
         The `warnings` are shown at the start. `report` gets how late the view is, and how fast keys
-        are answered. Without a `player`, the app has its own. `ask` has acts carried out. Without
-        it, the supervisor in the `folder` does.
+        are answered. Without a `player`, the app has its own. `ask` is the function that has acts
+        carried out. Without it, the supervisor in the `folder` carries them out.
         """
         super().__init__()
         self._first = screen
@@ -435,7 +435,9 @@ class DashboardApp(App[None]):
             self._look_at_stage(self._simulation)
 
     def went_back(self) -> None:
-        """Do nothing more: a presentation has more to do when its cluster has gone back."""
+        """Do nothing here. A presentation overrides this method, because it has more to do when its
+        simulated cluster has gone back.
+        """
 
     def _look_at_stage(self, stage: StageFeed) -> None:
         """Take over the state of the simulated run. Show a new note of the run to the user once."""
@@ -491,8 +493,8 @@ class DashboardApp(App[None]):
     def close_recording(self, say: Callable[[str], None]) -> None:
         """Write the rest of the recording to a file, if there is one.
 
-        This may take long on a slow disk, so the caller first gives the terminal back. Then `say`
-        is called with a sentence.
+        This may take long on a slow disk, so the caller first gives the terminal back. If it takes
+        long, `say` is called with a sentence.
         """
         if self._recorder is not None:
             self._recorder.close(say)
@@ -772,9 +774,9 @@ class DashboardApp(App[None]):
                 screen.redraw()
 
     def action_play(self) -> None:
-        """Play or pause. A live cluster continues. Only the view is paused.
+        """Play or pause. On a live cluster only the view pauses, and the cluster continues.
 
-        A simulated run itself is paused. From a past moment it continues there.
+        A simulated run is really paused. If a past moment is shown, the run continues from there.
         """
         if self._simulation is None:
             self._after(self.player.toggle)
@@ -794,8 +796,8 @@ class DashboardApp(App[None]):
             self.run_worker(screen.acts.ask_simulation(command, values), group="stage")
 
     async def _step_stage(self, by: int) -> None:
-        """Show the next or the last moment that is recorded. At the present, let the simulated run
-        go on by a step.
+        """Show the next or the previous recorded moment. At the present, let the simulated run go
+        on by a step.
         """
         screen = self.shown_screen()
         if screen is None:

@@ -1,4 +1,6 @@
-"""How acts reach the cluster: by the socket of its supervisor, or as the app was given."""
+"""How acts reach the cluster: through the socket of its supervisor, or through a function that the
+app was given.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

@@ -17,7 +17,8 @@ ms. A threshold of 10,000 took 6 to 9 %. With 50,000 it is 3 to 8 %, and a colle
 def settle_collector() -> None:
     """Freeze the objects of the start, because they live until the end, and search less often.
 
-    It changes the whole process. So a command calls this function, but the application does not.
+    The settings change the whole process. So a command calls this function, and the application
+    does not.
     """
     gc.collect()
     gc.freeze()

@@ -22,7 +22,7 @@ class Term(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Return the Chinese word alone, without the English one in parentheses."""
+        """Return the Chinese word without the English word in parentheses."""
         return self.chinese.partition("（")[0]
 
 

@@ -125,7 +125,9 @@ class ChineseFilter(LineFilter):
     def _cell(
         self, text: str, cells: list[_Cell], gap: list[_Cell], stretches: bool
     ) -> list[_Cell]:
-        """Return a translated cell and the gap after it, together as wide as before."""
+        """Return a translated cell and the gap after it. Together they are as wide as before the
+        translation.
+        """
         width = sum(cell.width for cell in cells)
         room = width + (sum(cell.width for cell in gap) - 1 if stretches else 0)
         for short in (False, True):

@@ -22,7 +22,9 @@ class LoadProcess:
         return self._process is not None and self._process.running
 
     async def runs(self) -> bool:
-        """Return `running`, as a simulated load does that has to ask for it."""
+        """Return `running`. This is a coroutine, because a simulated load must ask the
+        simulation.
+        """
         return self.running
 
     async def start(self, options: Sequence[str] = ()) -> None:

@@ -104,8 +104,8 @@ class Model:
         self.reset()
 
     def moment(self) -> dict[str, int]:
-        """Return the past moment of a simulated run that is shown, as a value of an act: the act
-        then takes place there. Empty at the present, and for a real cluster.
+        """Return the shown past moment of a simulated run, as a parameter of an act: the act is
+        then done at that moment. Return {} at the present, and for a real cluster.
         """
         at_us = self.cluster.glow.now_us
         if self.simulation is None or self.pause is None or at_us >= self.simulation.at_us:

@@ -176,8 +176,8 @@ class Keyframes:
         self.near = deque(frame for frame in self.near if frame.index <= index)
 
     def drop_without_brokers(self, index: int) -> None:
-        """Drop the keyframes at this index that contain no broker. Earlier events were added before
-        them, so they are wrong now.
+        """Drop the keyframes at this index that contain no broker. They are wrong now, because
+        earlier events were added before them.
         """
 
         def knows_brokers(frame: Keyframe) -> bool:
@@ -359,9 +359,9 @@ class Player:
         return not self._forgets or (bool(self.tape) and at_us >= self.tape[0].mono_us)
 
     def cut_after(self, at_us: int) -> None:
-        """Forget all events after a time (µs): a simulated run has gone back to it.
+        """Forget all events after a time (µs), because a simulated run has gone back to that time.
 
-        The view then shows this moment, which is the present. O(kept events).
+        That moment is the new present, and the view shows it. O(kept events).
         """
         self.show(at_us)
         begin_us = self.tape[0].mono_us if self.tape else 0

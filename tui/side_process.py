@@ -1,7 +1,7 @@
-"""A process of its own that the dashboard starts, and that ends with the dashboard.
+"""A separate process that the dashboard starts, and that ends with the dashboard.
 
-The process ends when the dashboard's end of its standard input is closed. The dashboard closes it,
-or its own end does, even after a crash.
+The process ends when its standard input is closed. The dashboard closes it, or the system does when
+the dashboard ends, even after a crash.
 """
 
 import subprocess

@@ -25,8 +25,8 @@ class SimulatedLoad:
     async def runs(self) -> bool:
         """Return whether a load runs in the simulation at its present moment.
 
-        It asks the simulation. A load also ends when its time is over, and a run that goes back in
-        time may have a load there or not.
+        The simulation must be asked: a load also ends when its time is over, and when the run goes
+        back in time, there may be a load or not.
         """
         try:
             return await self._ask("sim-loads", {}) != "0"

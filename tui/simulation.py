@@ -36,8 +36,8 @@ class Simulation:
         """Start the run of a scenario file, with learners' parts as `--learner` has them. Raises
         OSError if it cannot be started.
 
-        A run that `follows` another one goes only to the points to which it is sent. If the run
-        `resumes` one that was left, its acts were made by hand.
+        A run that `follows` another run goes only to the points to which it is sent. If the run
+        `resumes` an earlier run, the acts in the file are acts that a user has done by hand.
         """
         # The follower before it may still be ending, so each one has a folder of its own.
         stored = f"-stored-{next(_numbers)}" if follows else ""

@@ -1,6 +1,7 @@
 """Measure how long LeaderAndIsr and StopReplica wait behind a backlog of Produce requests.
 
-It is measured with and without a listener for the controller alone (book 001; KIP-291; spec C10).
+The time is measured with and without a separate listener for the controller (book 001; KIP-291;
+spec C10).
 
 Broker 0 may hold many Produce requests in its queue when the controller sends LeaderAndIsr or
 StopReplica. All requests in this queue are equal, so the controller's request waits behind all of
@@ -9,9 +10,9 @@ afterwards. With control.plane.listener.name the controller's requests arrive on
 own, and do not wait in this queue.
 
 There are two clusters, one without that listener and one with it, and the same flood on one broker.
-Topics are created and deleted there, so the broker gets LeaderAndIsr and StopReplica. At the end,
-its leadership of the flooded partition is moved away. The controller's events report how long each
-request took.
+Topics are created and deleted on that broker, so the controller sends it LeaderAndIsr and
+StopReplica. At the end, the leadership of the flooded partition is moved to another broker. The
+controller's events report how long each request took.
 """
 
 import queue
@@ -278,8 +279,8 @@ def control_plane(
 ) -> Report:
     """Measure how long the controller's requests wait behind a backlog of Produce requests.
 
-    It is measured with and without control.plane.listener.name. The exit code is 1 if a target is
-    missed.
+    The time is measured with and without control.plane.listener.name. The exit code is 1 if a
+    target is missed.
     """
     both = []
     for how, props in ((WITHOUT, PROPS), (WITH, PROPS | {CONTROL_PLANE_KEY: LISTENER})):

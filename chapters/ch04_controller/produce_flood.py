@@ -1,9 +1,9 @@
 """A backlog of Produce requests on one broker.
 
-Many connections send their next request before the last one is answered. The request is built once
-and sent again and again, so sending costs almost nothing. It holds megabytes of zeros in one
-compressed batch: only some thousand bytes on the wire, but much work for the broker, which must
-decompress the batch and check every record.
+Many connections send their next request before the previous one is answered. The request is built
+once and sent again and again, so sending costs almost nothing. A request holds megabytes of zeros
+in one compressed batch: only some thousand bytes on the wire, but much work for the broker, which
+must decompress the batch and check every record.
 """
 
 import socket

@@ -1,9 +1,10 @@
 """Compare two ways to watch ZooKeeper, and count watches, wake-ups and requests in virtual time.
 
-In the old way every broker watches everything, as before there was a controller. In the new way one
-controller watches for all. No process is started. `kafka_edu.sim.watches_exhibit` says which parts
-are real (our own ZooKeeper, our controller, each watch that is set and each that fires) and what is
-left out. The same sizes always give the same figures.
+In the old way every broker watches everything, as in the Kafka that had no controller yet. In the
+new way one controller watches for all brokers. No process is started.
+`kafka_edu.sim.watches_exhibit` says which parts are real (our own ZooKeeper, our controller, each
+watch that is set and each that fires) and what is left out. The same sizes always give the same
+figures.
 """
 
 from typing import Final
@@ -50,8 +51,8 @@ COLUMNS: Final = (
 def watches(console: Console, brokers: int | None, partitions: int) -> Report:
     """Count watches and wake-ups in ZooKeeper, in virtual time.
 
-    Two ways are compared: every broker watches everything, as before there was a controller, and
-    one controller watches for all.
+    Two ways are compared. In the old one, before Kafka had a controller, every broker watches
+    everything. In the new one, one controller watches for all brokers.
     """
     report = Report("watches")
     for size in SIZES if brokers is None else ((brokers, partitions),):

@@ -240,7 +240,7 @@ ENDS: Final[tuple[tuple[str, str, Callable[[SimCluster], None]], ...]] = (
 
 
 class Gap(NamedTuple):
-    """The time without a controller, after one of the actions ENDS.
+    """The time without a controller, after one of the actions in ENDS.
 
     Times are in ms since the action.
     """
@@ -256,7 +256,7 @@ class Gap(NamedTuple):
 
 @cache
 def gaps() -> Mapping[str, Gap]:
-    """Do each action of ENDS, and measure the time without a controller, in virtual time."""
+    """Do each action in ENDS, and measure the time without a controller, in virtual time."""
     found = {}
     for name, words, act in ENDS:
         run = _run(act, LONG_MS).of_interest()
@@ -356,7 +356,7 @@ class Touch(NamedTuple):
 
 
 class Tracked(NamedTuple):
-    """The effect of these messages on the session tracker."""
+    """The effect of the messages in HEARD on the session tracker."""
 
     touches: tuple[Touch, ...]
     ended: Mapping[int, int]
@@ -365,7 +365,7 @@ class Tracked(NamedTuple):
 
 @cache
 def tracked() -> Tracked:
-    """Give the messages to the embedded ZooKeeper's session tracker, and then send no more."""
+    """Give the messages in HEARD to the embedded ZooKeeper's session tracker, and then no more."""
     tracker = SessionTracker(TICK_MS, 0)
     touches: list[Touch] = []
     ended: dict[int, int] = {}
@@ -541,7 +541,7 @@ def _election_figure() -> graphviz.Digraph:
 
 
 def _failover_figure() -> graphviz.Digraph:
-    """Draw the failover: which broker is controller in each second, for each way broker 0 goes."""
+    """Draw which broker is the controller in each second, for each action in ENDS."""
     seconds = range(10)
     rows = [("seconds", [(str(second), GREY) for second in seconds])]
     for gap in gaps().values():

@@ -314,7 +314,7 @@ class Case(NamedTuple):
 
 @cache
 def cases() -> list[Case]:
-    """Stop broker 1, and return the three partitions as they were before and after."""
+    """Stop broker 1, and return its three partitions with their leaders before and after."""
     states = {tp: (ids[0], ids) for tp, ids in ASSIGNMENT.items()}
     for envelope in stopped():
         match envelope.event:

@@ -69,7 +69,7 @@ def command_line(which: str) -> list[str]:
 
 @contextlib.contextmanager
 def stand_ins() -> Iterator[dict[str, int]]:
-    """Run the three processes until the block ends. Yield name → pid."""
+    """Run three processes with long and short command lines during the block. Yield name → pid."""
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for which in _JARS:
@@ -128,9 +128,9 @@ def pids_by(pipeline: str, lines: str | None = None, columns: int | None = None)
 
 
 def look() -> tuple[list[Seen], dict[str, int]]:
-    """Look for the processes in every way.
+    """Search for the three processes in each way.
 
-    Return the results, and the bytes of each command line.
+    Return the results, and the length of each command line in bytes.
     """
     with stand_ins() as pids:
         commands = all_commands()

@@ -228,7 +228,7 @@ def longest_silence(acks: Sequence[float], since: float, until: float) -> float:
 
 
 def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
-    """End the broker in this way, start it again, and return what it cost."""
+    """End the broker `victim` with SIGTERM or kill -9, start it again, and return all figures."""
     leaders = stage.give_leaderships_back()
     led = [partition for partition, leader in leaders.items() if leader == victim]
     time.sleep(WARM_UP_S)  # so that the logs have some records
@@ -294,7 +294,9 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
 
 
 def run(stage: Stage, console: Console) -> Outcome:
-    """Play both rounds while the producers run. Then read every record back and compare."""
+    """Run both rounds (SIGTERM, kill -9) while the producers run. Then compare every stored record
+    with the acks.
+    """
     controller = stage.cluster.wait_ready()
     victim = next(broker for broker in stage.cluster.broker_ids if broker != controller)
     for producer in stage.producers:

@@ -1,6 +1,7 @@
 """One broker's end and its next start, from the brokers' recordings.
 
-They show which leaderships moved, how long partitions had no leader, and what was read again.
+The recordings show which leaderships moved, how long partitions had no leader, and what was read
+again.
 """
 
 import statistics
@@ -96,7 +97,7 @@ def moves(
 
 
 def end_of(recording: Sequence[Envelope]) -> End:
-    """Return how a life ended, read from the recording of this life."""
+    """Return how a broker ended, from the recording of its run (one start to the next end)."""
     attempts = [
         envelope.event
         for envelope in recording
@@ -114,7 +115,7 @@ def end_of(recording: Sequence[Envelope]) -> End:
 
 
 def start_of(recording: Sequence[Envelope]) -> Start:
-    """Return how a start went, read from the recording of the life that it began."""
+    """Return how a broker started, from the recording of the run that began with this start."""
     startup_ms = logs = clean = segments = records = 0
     for envelope in recording:
         match envelope.event:

@@ -2,8 +2,8 @@
 
 The demo runs three brokers, one topic, and a producer of librdkafka with acks=all. It subscribes to
 the events of every process at their default level. After the kill it waits for the new leader's
-first acknowledgement, and has the history return all causes of this event (docs/chains.md). Each
-link between two events is then checked against these two events alone.
+first acknowledgement, and has the history return all causes of this event (docs/chains.md). Then
+the demo checks each link between two events again, from these two events alone.
 """
 
 import queue
@@ -250,7 +250,7 @@ class Find:
     what = ""
 
     def is_near(self, envelope: Envelope) -> bool:
-        """Return whether to search the history now that this event has come."""
+        """Return whether this event is a reason to search the history now."""
         raise NotImplementedError
 
     def event(self, history: History) -> Envelope | None:
@@ -258,7 +258,7 @@ class Find:
 
 
 class FindAck(Find):
-    """The first acknowledgement after the election that follows the kill."""
+    """Finds the first acknowledgement after the election that follows the kill."""
 
     what = "an acknowledgement of the new leader"
 
@@ -299,7 +299,7 @@ class FindAck(Find):
 
 
 class FindCreated(Find):
-    """The response to the CreateTopics request that created the topic."""
+    """Finds the response to the CreateTopics request that created the topic."""
 
     what = "the response to CreateTopics"
 
@@ -320,7 +320,7 @@ class FindCreated(Find):
 def _completed(history: History, response: Envelope) -> bool:
     """Return whether this response ends a completed operation.
 
-    The other responses are refusals: a broker that is not the controller answers at once.
+    All other responses refuse the request: a broker that is not the controller answers at once.
     """
     cause = history.cause_of(response)
     return cause is not None and cause.name == "OperationCompleted"

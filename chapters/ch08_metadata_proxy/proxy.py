@@ -5,10 +5,10 @@ A producer bootstraps on a server that is no broker, and keeps working when that
     confluent-kafka ── bootstrap ──▶ proxy ── copy of the metadata ──▶ three brokers ◀── bootstrap ── kafka-python
           └───────────────────────── records ─────────────────────────────▲   └───────── records ─────────▶
 
-The book changes a Kafka so that it answers with another cluster's metadata. Here `kafka-edu proxy`
-does that. Half way through the run the proxy is stopped. At the end each acked record must have
-been consumed. The demo also counts bytes on both sides: what the proxy received, what the brokers
-received, and what is stored in the logs of each.
+The book changes a Kafka so that it answers with another cluster's metadata. Here the metadata proxy
+(`kafka-edu proxy`) answers with the metadata instead. Half way through the run the proxy is
+stopped. At the end each acked record must have been consumed. The demo also counts bytes on both
+sides: how many the proxy and the brokers received, and how many each of them stored.
 """  # noqa: E501
 
 import socket

@@ -297,7 +297,7 @@ class Stage:
 
 
 def _wait(look: Callable[[], Look], done: Callable[[Look], bool], what: str) -> None:
-    """Call `look` again and again until its result is `done`.
+    """Call `look` again and again, until `done` is true for its result.
 
     If a broker does not answer, ask again. Raises Standstill if the result stops changing.
     """

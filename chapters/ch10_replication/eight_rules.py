@@ -390,8 +390,8 @@ def _work(
 ) -> None:
     """Process the topic as a member of a group, from the committed offset to the end.
 
-    If `crash_after` is set, the consumer fetches all records, but stops after it has processed this
-    number of them.
+    If `crash_after` is set, the consumer fetches all records, but stops after it has processed
+    `crash_after` records.
     """
     consumer = Consumer(
         {

@@ -1,6 +1,6 @@
 """Consumers read from followers, and two guarantees are lost (KIP-392).
 
-The book gives this as the reason why followers do not serve consumers (book 001).
+Book 001 says that followers do not serve consumers because these two guarantees would be lost:
 
     read-your-writes   a record is acknowledged, but a consumer does not see it yet
     monotonic reads    a consumer sees a record, changes the replica, and no longer sees it

@@ -159,7 +159,7 @@ class OrderJobs:
         self._tell(answers)
 
     def _refused(self) -> None:
-        """Send a record every 100 ms, until the leader has refused REFUSALS of them at once.
+        """Send a record every 100 ms, until the leader has immediately refused REFUSALS records.
 
         The job counts as started when its first record has an answer. So some records come before
         the ISR shrinks and some after it, even if this process needs long to find the leader.

@@ -35,8 +35,8 @@ def wait_for_leader(
 ) -> int:
     """Wait until ZooKeeper names a leader for which `wanted` is true, and return its broker id.
 
-    ZooKeeper answers, because the brokers may be paused. Raises Standstill with `what` in its
-    message: it names the expected change.
+    The function asks ZooKeeper and not a broker, because the brokers may be paused. Raises
+    Standstill with `what` in its message: a text that names the expected change.
     """
     from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 

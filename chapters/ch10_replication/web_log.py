@@ -127,7 +127,7 @@ def kill_leader(
     producer: LogProducer,
     consumer: LogConsumer,
 ) -> Killing:
-    """Kill the leader of partition 0, and wait until its partitions have new leaders."""
+    """Kill the broker that leads partition 0, and wait until its partitions have new leaders."""
     before = all_leaders(admin)
     victim = before[0]
     led = tuple(sorted(partition for partition, leader in before.items() if leader == victim))

@@ -7,7 +7,7 @@
     lost-answer         the broker's response is lost, with retries=0
     lost-answer-again   the same with retries
     lost-answer-once    the same with enable.idempotence
-    numbers             sends 1 to 10 to two partitions in turn, and reads both from there
+    numbers             sends 1 to 10 to two partitions in turn, and reads all ten back
     exit                sends ten records, and ends without close()
 
 A job stores the log's end before it begins, and reads only the records after it. So it may be

@@ -34,7 +34,7 @@ class MemberEndedError(Exception):
 
 
 class Member:
-    """One member, in this process or in another process, from the crew's view."""
+    """One member of the crew: a consumer in this process or in another process."""
 
     def __init__(self, name: str, changed: asyncio.Condition) -> None:
         """The member begins outside the group. `changed` is notified of each change."""
@@ -117,12 +117,12 @@ class ProcessMember(Member):
 
 
 class Crew:
-    """The members of one group that this job has started. Leave it as a context manager."""
+    """The members of one group that a job has started. Use it as a context manager."""
 
     def __init__(
         self, servers: str, group: str, topic: str, partitions: int, trace: Tracer
     ) -> None:
-        """Begin without members. The topic has this number of partitions."""
+        """Create a crew without members. `partitions` is the number of partitions of the topic."""
         self._servers = servers
         self._group = group
         self._topic = topic

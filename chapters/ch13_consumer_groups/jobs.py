@@ -151,14 +151,14 @@ class GroupJobs:
         )
 
     async def _read_new_records(self, crew: Crew) -> None:
-        """The book's listing: four members, two partitions, twenty records."""
+        """Run the book's program: four members read twenty records from two partitions."""
         await self._book_group(crew)
         await self._send(BOOK_TOPIC, RECORDS, crew.partitions)
         await crew.read(RECORDS)
         self._emit_read("kagura", crew, RECORDS)
 
     async def _read_again(self, crew: Crew) -> None:
-        """The same program a second time. Its positions are at the ends of the partitions."""
+        """Run the book's program again. The group continues at the ends of the partitions."""
         ends = await self._end_offsets(BOOK_TOPIC)
         await self._book_group(crew)
         for member in crew.members:

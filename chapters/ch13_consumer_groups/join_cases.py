@@ -22,7 +22,7 @@ async def first_joins(group: SteppedGroup) -> None:
 
 
 async def leader_first(group: SteppedGroup) -> None:
-    """图6-18, lower half: the leader of a stable group joins again, and then the others."""
+    """图6-18, lower half: the leader of a stable group joins again, and then the other members."""
     await group.stable("a", "b", "c")
     for name in "abc":
         await group.join(name)
@@ -88,7 +88,9 @@ async def commits_while_it_gathers(group: SteppedGroup) -> None:
 
 
 class Case(NamedTuple):
-    """One case: its title, the function that runs it, and how many moments it has."""
+    """One case: its title, the function that runs it, and its number of moments (requests or
+    pauses).
+    """
 
     title: str
     run: Callable[[SteppedGroup], Awaitable[None]]
@@ -108,7 +110,7 @@ CASES: Final[Mapping[str, Case]] = {
 
 
 class Story(NamedTuple):
-    """The events of one case. States and reasons include those before the first moment."""
+    """The results of one case. `states` and `reasons` include those before the first moment."""
 
     moments: tuple[Moment, ...]
     states: tuple[str, ...]

@@ -81,7 +81,7 @@ class Model(NamedTuple):
 
     @property
     def deliveries(self) -> int:
-        """Return how often RECORDS records are delivered, if they are in all partitions."""
+        """Return how many deliveries there are of RECORDS records, spread over all partitions."""
         parts = RECORDS // PARTITIONS
         return sum(parts * size for group in self.groups for size in sizes(group))
 
@@ -170,7 +170,9 @@ def moments(moment: Sequence[Moment]) -> Table:
 
 
 def case(name: str, steps: int) -> Picture:
-    """Show the first `steps` moments of a case. Its last picture also says why it began."""
+    """Show the first `steps` moments (requests or pauses) of a case. The picture of the last moment
+    also says why the group's rebalance began.
+    """
     story = stories()[name]
     seen = story.moments[:steps]
     if steps < len(story.moments):
@@ -185,7 +187,7 @@ def case(name: str, steps: int) -> Picture:
 
 
 def _at_once(moment: Moment) -> bool:
-    """Return whether this moment's request was answered, and no other request with it."""
+    """Return whether only the request of this moment was answered at this moment."""
     return len(moment.answers) == 1
 
 
@@ -318,7 +320,7 @@ def _coordinator_figure() -> graphviz.Digraph:
 
 
 def _exchange(name: str, title: str, wanted: Iterable[Moment]) -> graphviz.Digraph:
-    """Draw moments of a case: a row each, a column for each member, and the group's state."""
+    """Draw moments of a case as a table: a row for each, with each member and the group's state."""
     rows: Rows = []
     seen = list(wanted)
     members = sorted(

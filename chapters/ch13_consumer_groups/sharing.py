@@ -34,7 +34,9 @@ def shares(
     had: Assignment | None = None,
     generation: int = 1,
 ) -> Assignment:
-    """Return each member's partitions, if all subscribe to all topics. `had`: those before."""
+    """Return each member's partitions, if all members subscribe to all topics. `had` has the
+    partitions of each member before.
+    """
     subscriptions = {
         member: MemberSubscription(
             topics=tuple(topics),

@@ -185,7 +185,7 @@ class SteppedGroup:
         ]
 
     async def join(self, name: str) -> None:
-        """Let a member send JoinGroup. It is new if it has no id yet."""
+        """Let a member send JoinGroup. The member is new if it has no member id yet."""
         metadata = b"\0\0" + ConsumerProtocolSubscription(topics=[TOPIC]).encode(0)
         request = JoinGroupRequest(
             group_id=self._group,
@@ -294,7 +294,7 @@ class SteppedGroup:
         await self._settle(f"{seconds} s pass{beats}")
 
     async def stable(self, *names: str) -> None:
-        """Make a stable group of these members. The first one leads. No moment is kept."""
+        """Make a stable group of these members, and clear `moments`. The first member leads."""
         for name in names:
             await self.join(name)
         await self.pass_time(2 * INITIAL_DELAY_S)

@@ -116,7 +116,7 @@ class OffsetJobs:
 
     def _consumer(self, client: str, group: str, **more: object) -> Consumer:
         """Build a consumer that begins at the start and commits by hand, unless `more` says
-        otherwise. There, `max_poll_records` is max.poll.records.
+        otherwise. In `more`, `_` stands for a dot: `max_poll_records` is max.poll.records.
         """
         settings: dict[str, object] = {
             "bootstrap.servers": self._servers,
@@ -225,7 +225,7 @@ class OffsetJobs:
         self._place.emit(ClientListed(client="goes-on", records=len(numbers), values=values))
 
     async def _antique(self) -> None:
-        """Commit with version 0 to one broker, and read the offset from both places."""
+        """Commit with version 0, and look for the offset in ZooKeeper and in the topic."""
         group = "antique"
         tp = await self._new_topic_with("antique", TEN)
         server = self._servers.partition(",")[0]
@@ -265,7 +265,7 @@ class OffsetJobs:
             self._place.emit(ClientListed(client=group, records=len(found), values=values))
 
     async def _wrong_commits(self) -> None:
-        """Commit 20 after ten records, and then 5. Fifteen more records come each time."""
+        """Commit 20 after ten records, in another topic 5. Then send fifteen more, and read on."""
         for name, offset in (("too-far", 2 * TEN), ("too-near", TEN // 2)):
             tp = await self._new_topic_with(name, TEN)
             async with self._consumer(f"{name}-first", name) as consumer:
@@ -279,7 +279,7 @@ class OffsetJobs:
     # Consumers that are killed.
 
     async def _killed(self, loop: Loop, stop: str, records: int) -> None:
-        """Kill a program at its point, and let another member of its group continue."""
+        """Kill a program at the point `stop`, and let another member of its group continue."""
         group = f"{loop}-{stop}" if stop else str(loop)
         tp = await self._new_topic_with(group, records)
         worked = await work_and_be_killed(Plan(self._servers, tp.topic, group, loop, stop))
@@ -287,7 +287,7 @@ class OffsetJobs:
         self._count(group, group, range(records), worked)
 
     async def _killed_at_each_point(self, loop: Loop) -> None:
-        """Kill four programs, each at another point of its second round."""
+        """Kill four programs in their second round, each at a different point."""
         await asyncio.gather(*(self._killed(loop, str(point), ROUNDS) for point in POINTS[loop]))
 
     async def _thousands(self) -> None:
@@ -295,7 +295,9 @@ class OffsetJobs:
         await self._killed(Loop.THOUSANDS, str(LAST), LAST + THOUSAND)
 
     async def _rebalance(self) -> None:
-        """Let another member join when the first has worked for three seconds since its commit."""
+        """Let a second member join when the first one has worked for three seconds since its
+        commit.
+        """
         group = "all-live"
         tp = await self._new_topic_with(group, AUTO_RECORDS)
         committed = Committed()
@@ -319,7 +321,7 @@ class OffsetJobs:
     # Where a group without a commit begins.
 
     async def _new_partition(self) -> None:
-        """Add a partition under a running consumer, with each of two policies."""
+        """Add a partition while a consumer runs: once with `latest`, and once with `earliest`."""
         for policy in ("latest", "earliest"):
             await self._add_partition(policy)
 
@@ -327,7 +329,8 @@ class OffsetJobs:
         """Write FEW records before the consumer knows the partition, and FEW after it was assigned.
 
         The consumer asks for metadata every metadata.max.age.ms, five minutes by default. So that
-        nobody has to wait, it asks for another topic, and gets the metadata of all its topics.
+        nobody has to wait, the consumer asks for another topic. The answer has the metadata of all
+        topics of the consumer.
         """
         old = TopicPartition(await self._topic(f"grows-{policy}"), 0)
         new = TopicPartition(old.topic, 1)
@@ -355,7 +358,9 @@ class OffsetJobs:
         self._count(policy, f"new-{policy}", early, found)
 
     async def _expire(self) -> None:
-        """Commit 10 for a second only, wait until the broker has removed it, and read again."""
+        """Commit 10 with a retention of one second, wait until the commit is removed, and read
+        again.
+        """
         group = "holiday"
         tp = await self._new_topic_with("expire", TEN)
         async with self._admin() as admin:

@@ -1,4 +1,4 @@
-"""Run this chapter's program as a process of its own, and kill it at its chosen point."""
+"""Run the program `worker.py` in a separate process, and kill it at the point that is planned."""
 
 import asyncio
 
@@ -9,12 +9,12 @@ from .worker import HERE, WORKED, Plan
 
 
 class WorkerFailed(Exception):
-    """The program ended before it reached its point. Its own output says why."""
+    """The program ended before the point at which it should be killed. Its output says why."""
 
 
 async def work_and_be_killed(plan: Plan) -> list[int]:
-    """Run the program until its point, and kill it with SIGKILL. Return the numbers of the records
-    on which it has worked.
+    """Run the program until the point in its plan, and kill it with SIGKILL. Return the numbers of
+    the records on which it has worked.
 
     Raises WorkerFailed.
     """

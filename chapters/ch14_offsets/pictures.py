@@ -83,7 +83,7 @@ class StoredCommit(NamedTuple):
 
 
 def stored_commits() -> list[StoredCommit]:
-    """Write some commits, and read them. The last one is removed, as an expired one is."""
+    """Write some commits, and read them. The last one is a tombstone, as for an expired offset."""
     written: list[tuple[bytes, bytes | None]] = []
     for group, partition, offset in (
         ("readers", 0, 5),
@@ -419,7 +419,7 @@ def _place_figure() -> graphviz.Digraph:
 
 
 def _kept_figure() -> graphviz.Digraph:
-    """Draw where a group's place is stored: in old versions and now (图4-6)."""
+    """Draw where a group's committed offset is stored: in old versions and now (图4-6)."""
     rows: Rows = [
         ("", [("before 0.9", GREY), ("since 0.9", GREY)]),
         ("kept in", [("ZooKeeper", BLUE), ("__consumer_offsets", GREEN)]),
@@ -485,7 +485,7 @@ def _resets_figure() -> graphviz.Digraph:
 
 
 def _pull_figure() -> graphviz.Digraph:
-    """Draw which side stores the place, with push and with pull (图4-9)."""
+    """Draw which side stores the reader's position, with push and with pull (图4-9)."""
     rows: Rows = [
         ("", [("push", GREY), ("pull: Kafka", GREY)]),
         ("who sets the pace", [("the broker", YELLOW), ("each consumer", GREEN)]),

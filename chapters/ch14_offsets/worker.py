@@ -62,7 +62,7 @@ AUTO_COMMIT_MS: Final[Mapping[Loop, int]] = {Loop.AUTO: DEFAULT_MS, Loop.AUTO_QU
 
 
 class Point(StrEnum):
-    """The points of the first two loops at which a program may be killed."""
+    """The points at which a program may be killed, in the loops COMMIT_FIRST and WORK_FIRST."""
 
     POLLED = "polled"
     COMMITTED = "committed"
@@ -146,7 +146,7 @@ class Worker:
         return records
 
     async def _rounds(self) -> None:
-        """Commit before the work, or after it. The point is in the second round."""
+        """Run two rounds that commit before or after the work. The point is in the second round."""
         for stop in ("", self._plan.stop):
             records: list[ConsumerRecord] = []
             while len(records) < BATCH:

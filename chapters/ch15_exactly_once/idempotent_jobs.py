@@ -37,7 +37,7 @@ def leaders_of(servers: str) -> dict[int, int]:
 
 
 class IdempotentJobs:
-    """These jobs on one cluster."""
+    """The jobs about idempotence, on one cluster."""
 
     def __init__(self, place: JobPlace) -> None:
         self._place = place
@@ -67,8 +67,8 @@ class IdempotentJobs:
         """Send records, and reset the connections of the leader's clients meanwhile.
 
         A retried record was written twice if the leader had appended it before the reset. Without
-        idempotence the rounds end when the log has more records than were sent. With it this never
-        happens, so the number of rounds is that of the other job.
+        idempotence the rounds end when the log has more records than were sent. With idempotence
+        this never happens, so this job makes as many rounds as the job without it.
         """
         start = await ends_of(self._servers, [PAYMENTS])
         sent: list[bytes] = []

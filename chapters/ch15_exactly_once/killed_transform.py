@@ -138,8 +138,8 @@ async def transforming(
 ) -> AsyncIterator[tuple[Transform, int]]:
     """Yield the program at its committed position, and the end of the orders.
 
-    `init_transactions` comes first. It ends the transaction of the process before, so that its
-    offsets are decided.
+    `init_transactions` is called first. It ends the open transaction of the previous process, so
+    that the committed offsets do not change any more.
     """
     settings: dict[str, object] = {"bootstrap.servers": servers}
     own = {"transactional.id": group} if order.transactional else {}

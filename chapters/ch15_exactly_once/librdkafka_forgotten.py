@@ -199,7 +199,7 @@ def _slow(cluster: Cluster, leader: int, slow_ms: int) -> Iterator[None]:
 
 
 def _leader(cluster: Cluster, servers: str, topic: str) -> int:
-    """Return the broker of the topic. Create the topic if it is missing."""
+    """Return the broker that leads the topic. Create the topic if it is missing."""
     with demo_admin(servers) as admin:
         if topic not in admin.list_topics():
             controller = admin.describe_cluster().controller

@@ -1,8 +1,8 @@
 """The pictures of chapter 15, made by the broker's and the client's own classes.
 
-The log is a real `Log` on a disk in memory. Its batches and markers are those of producers, made by
-hand. A reader's records come from the class with which our consumer skips aborted ones. The table
-of states is the coordinator's.
+The log is a real `Log` on a disk in memory. Its batches and markers have the bytes that producers
+and coordinators write, but they are made by hand. A reader's records come from the class with which
+our consumer skips aborted ones. The table of states is the coordinator's.
 """
 
 from collections.abc import Callable, Mapping
@@ -180,7 +180,9 @@ def sequences() -> Picture:
 
 
 class Remembered(NamedTuple):
-    """How many batches of one producer a log knows, after each kind of end."""
+    """How many batches of one producer a log knows: before its broker ends, after a stop, after a
+    kill.
+    """
 
     before: int
     stopped: int
@@ -342,8 +344,8 @@ class Fate(NamedTuple):
 
 
 def fate(order: Order, step: str) -> Fate:
-    """Derive it: an order is done again unless its offset is committed. A transaction's bill
-    counts only with the commit.
+    """Compute the fate of the orders by two rules. An order is processed again if its offset is not
+    committed. A bill in a transaction counts only if the transaction is committed.
     """
     done = order.steps[: order.steps.index(step) + 1]
     written = AT_ONCE if BILLS in done else AT_ONCE // 2 if HALF in done else 0

@@ -50,7 +50,7 @@ _LOOK_EVERY_S: Final = 0.2
 
 
 class TransactionJobs:
-    """These jobs on one cluster. The transaction of the job `transfer` stays open between jobs."""
+    """The transaction jobs on one cluster. The job `transfer` leaves its transaction open."""
 
     def __init__(self, place: JobPlace) -> None:
         self._place = place
@@ -107,7 +107,7 @@ class TransactionJobs:
         await self._list_both(start)
 
     async def _commit(self, trace: Tracer) -> None:
-        """Commit. If the transaction was aborted while the class was reading, write it again."""
+        """Commit the open transaction. If it was aborted meanwhile, write it again and commit."""
         producer, start = self._open or await self._begin(trace)
         try:
             await producer.commit_transaction()

@@ -1,12 +1,13 @@
 """Exactly once under kill -9, with two applications that consume, transform and produce.
 
-They work in transactions while they, their coordinators and leaders are killed. Numbered records go
-into one topic. One application uses confluent-kafka, the other the Java client. Each turns every
-input record into one output record in its own topic, and commits its position in the input in the
-same transaction. Applications are killed in the middle of transactions and started again. The same
-happens to the broker that coordinates their transactions, to the broker that coordinates their
-groups, and to leaders of the output. At the end a read_committed reader must find each record of
-the input topic exactly once. The table also shows what a read_uncommitted reader finds.
+The applications work in transactions while the applications, their coordinators and leaders are
+killed. Numbered records go into one topic. One application uses confluent-kafka, the other the Java
+client. Each turns every input record into one output record in its own topic, and commits its
+position in the input in the same transaction. Applications are killed in the middle of transactions
+and started again. The same happens to the broker that coordinates their transactions, to the broker
+that coordinates their groups, and to leaders of the output. At the end a read_committed reader must
+find each record of the input topic exactly once. The table also shows what a read_uncommitted
+reader finds.
 """
 
 import contextlib
@@ -266,7 +267,7 @@ def wait_for_open_transaction(servers: str, topic: str) -> None:
 def victim_of(act: str, servers: str, application: Application) -> int:
     """Return the id of the broker to kill, as soon as it is known.
 
-    Raises Standstill if it is not.
+    Raises Standstill if the id does not become known.
     """
     topic, key = {
         "transaction coordinator": (TRANSACTION_STATE_TOPIC_NAME, application.name),
@@ -305,7 +306,9 @@ def kill_and_restart(
 
 
 def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcome:
-    """Play the kills, spread over `seconds`, or longer if the replicas need longer to catch up."""
+    """Run the kills one after another within `seconds`. It takes longer if replicas catch up
+    slowly.
+    """
     servers = cluster.bootstrap_servers
     for topic in (INPUT, "out-confluent-kafka", "out-java"):
         create_topic(servers, topic, PARTITIONS)

@@ -35,7 +35,8 @@ MOST_RECORDS: Final = 200
 def ending_the_process_after(seconds: float) -> Iterator[None]:
     """End this process if the block takes longer than `seconds`.
 
-    It ends with a traceback on standard error and exit code 1, whatever the block is waiting for.
+    The process ends with a traceback on standard error and exit code 1, whatever the block waits
+    for.
     """
     faulthandler.dump_traceback_later(seconds, exit=True)
     try:

@@ -1,8 +1,9 @@
 """The jobs of chapter 15 that consume, transform and produce, and are killed after each step.
 
-A job starts the program `killed_transform` again and again. Each start is killed after another step
-of the loop, so each kill hits other orders. The last start goes on to the end. Then a
-read_committed reader counts the bills of each kill, and the job counts the lines in the mail file.
+A job starts the program `killed_transform` again and again. Each process is killed after a
+different step of the loop, while it works on different orders. The last process goes on to the end.
+Then a read_committed reader counts the bills of each kill, and the job counts the lines in the mail
+file.
 """
 
 import asyncio

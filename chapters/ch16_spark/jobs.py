@@ -203,7 +203,7 @@ class SparkJobs:
         self._tell_count(FOLDER, folder)
 
     def _copy(self) -> None:
-        """Run both queries over the records that they have not read yet.
+        """Run the queries `again` and `once` over the records that they have not read yet.
 
         The queries end by themselves.
         """
@@ -236,7 +236,7 @@ class SparkJobs:
     def _read(self, topic: str, most: int | None) -> "DataFrame":
         """Return the topic as a stream from its beginning.
 
-        A batch has at most `most` offsets; None: all offsets that exist.
+        A batch has at most `most` offsets. If `most` is None, it has all offsets that exist.
         """
         options = {
             "kafka.bootstrap.servers": self._place.bootstrap_servers,

@@ -342,15 +342,15 @@ class RowsAtLeastOnce:
 def in_mid_batch(settings: "PipelineSettings", rows: RowsAtLeastOnce) -> Callable[[], bool]:
     """Return a function that says whether the job is in the middle of a batch.
 
-    It is True if both at-least-once outputs have rows of an unfinished batch, and the exact topic
-    has an unfinished batch too.
+    It is True if both at-least-once outputs have rows of an unfinished batch, and the query of an
+    exactly-once topic has an unfinished batch too.
     """
     from kafka_edu.spark import pipeline
 
     seen: dict[str, tuple[int, int]] = {}
 
     def has_grown(name: str, batch: int, count: int) -> bool:
-        """Return whether `count` is higher than when this batch was first seen."""
+        """Return whether `count` has grown since this batch of the query `name` was first seen."""
         if seen.get(name, (-1, 0))[0] != batch:
             seen[name] = (batch, count)
         return count > seen[name][1]

@@ -1,7 +1,7 @@
 """The pictures of chapter 16: the plans of the source's own planner, and tables.
 
-The rules of plans are those of `source_planning`. The watermark follows the rules that exercise
-16-2 asks for, for a query that is behind. Tests compare them with Spark.
+The plans follow the rules of `source_planning`. The watermark follows the rules of exercise 16-2,
+for a query that has more records to read. Tests compare them with Spark.
 """
 
 import json

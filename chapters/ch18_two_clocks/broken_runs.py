@@ -2,9 +2,9 @@
 
     python -m chapters.ch18_two_clocks.broken_runs NAME
 
-It plays the run once, and prints each fact as a line of JSON: its virtual time, its words, its
-bytes. The job `breaks` starts it twice with two hash seeds, because a process cannot change its
-own.
+This command plays the run NAME once, and prints each fact as a line of JSON: its virtual time, its
+words, its bytes. The job `breaks` starts the command twice with two hash seeds, because a process
+cannot change its own hash seed.
 """
 
 import json
@@ -61,7 +61,7 @@ async def _thread(cluster: SimCluster) -> None:
 
 
 async def _chance(cluster: SimCluster) -> None:
-    """Wait for a time that Python's own generator draws. Nobody has given it a seed."""
+    """Wait for a time that Python's own random generator draws, without a given seed."""
     await cluster.time.sleep(random.uniform(0, 1_000))
 
 
@@ -88,8 +88,8 @@ def play_once(
 ) -> FactTrail:
     """Start three brokers, and let a client create five topics. Return all facts.
 
-    With `watched`, somebody looks at the state of all brokers every LOOK_EVERY_MS. With `waits`,
-    the client waits for that, and not for what RUNS says.
+    With `watched`, the state of all brokers is read every LOOK_EVERY_MS. With `waits`, the client
+    calls this function before it creates the topics, instead of the one in RUNS.
     """
     wait = RUNS[name] if waits is None else waits
     with no_log(), coroutines_of_dead_processes():
@@ -118,7 +118,7 @@ def play_once(
 
 
 def look(cluster: SimCluster) -> int:
-    """Take a snapshot of every broker, as a dashboard does. Return how many events it has."""
+    """Take a snapshot of every broker, as a dashboard does. Return the number of events in them."""
     tracers = [broker.tracer for broker in cluster.brokers.values() if broker.tracer is not None]
     return sum(len(list(tracer.snapshot())) for tracer in tracers)
 

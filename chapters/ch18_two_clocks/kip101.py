@@ -52,7 +52,7 @@ def read_scenario(name: str) -> Scenario:
 
 
 def schedule_of(scenario: Scenario, seed: int) -> tuple[Act, ...]:
-    """Return the acts of a scenario: its own, or what the seed draws."""
+    """Return the acts in the scenario, or the acts that the seed draws if it has none."""
     return ScenarioRun(scenario, seed).acts
 
 

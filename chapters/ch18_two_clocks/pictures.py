@@ -42,7 +42,7 @@ def figures() -> Mapping[str, graphviz.Digraph]:
 
 
 class Part(NamedTuple):
-    """A part that a broker gets when it is made, in both worlds."""
+    """A part that a broker gets when it is created, in a real cluster and in the simulator."""
 
     parameter: str
     """The name of the parameter of KafkaServer."""
@@ -68,7 +68,7 @@ CLOCK: Final = re.compile(r"^\s*(?:import|from) (?:time|datetime)\b", re.MULTILI
 
 @cache
 def handed_in() -> tuple[str, ...]:
-    """Return the parameters of KafkaServer that PARTS describes, in its own order."""
+    """Return the parameters of KafkaServer that PARTS describes, in the order of KafkaServer."""
     known = inspect.signature(KafkaServer.__init__).parameters
     return tuple(name for name in known if name in {part.parameter for part in PARTS})
 
@@ -277,7 +277,7 @@ def _new_leader(future: kip101.Future) -> int:
 
 
 def _kip101_figure() -> graphviz.Digraph:
-    """Draw the log of t-1 on broker 2 and broker 3 in both futures."""
+    """Draw the log of t-1 on broker 2 and broker 3, with the bug and without it."""
     with_bug = kip101.play_short(kip101.WITH)
     cut = with_bug.cut()
     assert cut is not None

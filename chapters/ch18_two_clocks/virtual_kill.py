@@ -37,7 +37,7 @@ CHAIN: Final[tuple[type[Event], ...]] = (
 
 
 def _of_chain(envelope: Envelope) -> bool:
-    """Return whether a fact is part of the chain. Of the topic, only partition 0 counts."""
+    """Return whether a fact is one of CHAIN. For leaders, only partition 0 of the topic counts."""
     event = envelope.event
     if isinstance(event, LeaderElected | BecameLeader):
         return event.topic == TOPIC and event.partition == 0
@@ -45,7 +45,7 @@ def _of_chain(envelope: Envelope) -> bool:
 
 
 def play_kill(seed: int = SEED) -> Iterable[Event]:
-    """Kill the leader of ch18-0 in virtual time. Return the facts of the chain, and the summary.
+    """Kill the leader of ch18-0 in virtual time. Return the facts of CHAIN, and the summary.
 
     All times are counted from the kill.
     """

@@ -1,5 +1,5 @@
 """Parts that several demos share.
 
-They are clients that number their records, the comparison of records in the log after a run, and
-mounts for small disks.
+The parts are clients that number their records, the comparison of records in the log after a run,
+and mounts for small disks.
 """

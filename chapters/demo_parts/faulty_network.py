@@ -20,7 +20,7 @@ class FaultyNetwork:
 
     def __init__(self, inner: Transport, *, damage: bytes = b"", lose: bytes = b"") -> None:
         """Damage the first request with the bytes `damage`, and lose the response to the first
-        request with the bytes `lose`. Empty: no such fault.
+        request with the bytes `lose`. An empty argument causes no fault.
         """
         self._inner = inner
         self._damage = damage

@@ -1,4 +1,4 @@
-"""The demo's two unmodified clients, each in a thread of its own.
+"""Two unmodified clients for demos, each in a thread of its own.
 
 One is a producer on librdkafka (confluent-kafka), the other a consumer in Python (kafka-python).
 Every record carries its own number in a header, so it can be recognised everywhere. All acked

@@ -1,4 +1,4 @@
-"""The right client for exercise 01-6, and a table that shows what client and broker know."""
+"""A correct client for exercise 01-6, and a table that shows what client and broker know."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -25,7 +25,9 @@ class Fetch(NamedTuple):
 
 
 class Course:
-    """A right client of a fetch session. It returns each fetch, and the reason for it (KIP-227)."""
+    """A correct client of a fetch session. It returns each fetch, and why the fetch is right
+    (KIP-227).
+    """
 
     def __init__(self, max_epoch: int) -> None:
         self._max_epoch = max_epoch
@@ -108,7 +110,9 @@ def draw(listed: dict[str, int], wanted: Sequence[Row], came: object) -> tuple[s
 
 
 def _sent(came: object) -> tuple[set[str], set[str]]:
-    """Return the partitions that a learner's fetch names and forgets; empty sets if malformed."""
+    """Return the partitions that a learner's fetch names, and those that it forgets. If the fetch
+    is malformed, return empty sets.
+    """
     match came:
         case (_, _, tuple(named), tuple(forgotten)):
             names = {str(row[0]) for row in named if isinstance(row, tuple) and row}

@@ -8,7 +8,9 @@ INDENT: Final = 10
 
 
 def first_difference(expected: bytes, came: bytes) -> int:
-    """Return the index of the first byte that differs; if none does, the shorter length."""
+    """Return the index of the first byte that differs. If no byte differs, return the shorter
+    length.
+    """
     pairs = zip(expected, came, strict=False)
     shorter = min(len(expected), len(came))
     return next((at for at, (one, other) in enumerate(pairs) if one != other), shorter)

@@ -53,7 +53,9 @@ class Round(NamedTuple):
 
 
 class Follower:
-    """Sends the fetches of the learner's session, after a comparison with those of a right one."""
+    """Compares each fetch of the learner's session with the fetch of a correct session, and sends
+    it.
+    """
 
     def __init__(self, session: LearnerObject, port: int, patience_s: float) -> None:
         self._session = session
@@ -151,7 +153,7 @@ def check_live(
 ) -> Iterator[Step]:
     """Run a fetch session of the learner's `file` with a broker, and yield each step's result."""
     if file is None:
-        return  # no shipped code does the same
+        return  # the course has no code of its own for this part
     says = "a session of your code"
     learner = Learner(file, exercise.wanted)
     try:
@@ -223,7 +225,9 @@ def move(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
 
 
 def forget(cluster: Cluster, follower: Follower) -> tuple[bool, str]:
-    """Forget ten partitions. Return whether a new record of one of them stays away."""
+    """Forget ten partitions. Return whether the broker does not send a new record of one of the
+    ten.
+    """
     for partition in FORGOTTEN:
         del follower.offsets[f"{TOPIC}-{partition}"]
     one = follower.fetch()

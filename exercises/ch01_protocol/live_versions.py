@@ -21,7 +21,7 @@ from ..runner.verdict import Step
 from .versions import KAFKA_20, KAFKA_28, Broker, Known, highest_common, right_course
 
 LEVELS: Final = {0: ("2.0", KAFKA_20), 1: ("2.8", KAFKA_28)}
-"""The Kafka release whose versions each broker serves, and these versions, by broker."""
+"""For each broker: the Kafka release that it behaves like, and the versions of this release."""
 TODAY: Final[Known] = {
     int(ApiKey.PRODUCE): range(8),
     int(ApiKey.FETCH): range(4, 12),
@@ -38,7 +38,7 @@ def check_live(
 ) -> Iterator[Step]:
     """Let the learner's `file` negotiate with both brokers, and yield each step's result."""
     if file is None:
-        return  # no shipped code does the same
+        return  # the course has no code of its own for this part
     say("starting two brokers, one with the versions of Kafka 2.0")
     levels = {broker: {"edu.api.level": level} for broker, (level, _) in LEVELS.items()}
     learner = Learner(file, exercise.wanted)
@@ -63,8 +63,8 @@ def check_live(
 def speak(
     client: LearnerObject, port: int, known: Known, broker: Broker, patience_s: float
 ) -> tuple[bool, str]:
-    """Negotiate with a broker. Return whether the client was right, and a description. Raises
-    LearnerFailure, and TimeoutError if the broker does not respond.
+    """Negotiate with a broker. Return whether the client chose the right versions, and a
+    description. Raises LearnerFailure, and TimeoutError if the broker does not respond.
     """
     course, _ = right_course(known, broker)
     asked: list[object] = []
@@ -97,11 +97,12 @@ def speak(
 def ask_versions(connection: socket.socket, version: int) -> bytes:
     """Send an ApiVersions request of this version, and return the body of the response.
 
-    A version above the highest known one is sent with the body of version 3 (KIP-511).
+    If the version is higher than the highest version of Kafka 2.8, the body is that of version 3
+    (KIP-511).
     """
     request = ApiVersionsRequest(client_software_name="lab", client_software_version="1")
     frame = bytearray(frame_of(request, min(version, request.VALID.highest)))
-    frame[6:8] = version.to_bytes(2, "big")  # behind size and api key
+    frame[6:8] = version.to_bytes(2, "big")  # the version follows the size and the api key
     connection.sendall(frame)
     return read_frame(connection)[4:]
 

@@ -111,7 +111,7 @@ class Rules(NamedTuple):
 
 
 def _high_first(zigzag: int) -> set[str]:
-    """Return two wrong answers in hexadecimal, in which the highest 7 bits are first."""
+    """Return two wrong answers in hexadecimal: both put the highest 7 bits into the first byte."""
     groups = [byte & 0x7F for byte in unsigned_varint(zigzag)][::-1]
     marked = [group | 0x80 for group in groups[:-1]] + groups[-1:]
     return {bytes(groups).hex(), bytes(marked).hex()} if len(groups) > 1 else set()

@@ -63,7 +63,9 @@ def highest_common(known: Known, served: Served, api_key: int) -> int | None:
 
 
 def right_course(known: Known, broker: Broker) -> tuple[list[int], bool]:
-    """Return the versions of a right client's ApiVersions requests, and whether it gets a table."""
+    """Return the versions of a correct client's ApiVersions requests. Also return whether the
+    client gets a table of versions.
+    """
     first = max(known[ApiKey.API_VERSIONS])
     low, high = broker.served[ApiKey.API_VERSIONS]
     if broker.refuses or not low <= first <= high:

@@ -4,8 +4,8 @@ broker 2, which serves an unmodified client.
 There are three loads, on a topic that broker 2 leads. Produces with acks=all wait until the
 followers have the records: their time-outs go into the wheel and are cancelled. Fetches that ask
 for too many bytes wait 450 ms (the book's number) and time out. Produces time out after 1,500 ms
-while a follower is paused. The events of broker 2 are judged. The learner's code cannot change
-these events.
+while a follower is paused. The checks use only the events of broker 2. The learner's code cannot
+change these events.
 """
 
 import time
@@ -71,7 +71,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
     say(f"produces that time out after {SHORT_TIMEOUT_MS:,} ms, because a follower is paused")
     impatient = broker.producer(SHORT_TIMEOUT_MS)
-    broker.send(impatient)  # so that it knows the cluster before one of it is silent
+    broker.send(impatient)  # so the producer has metadata before a broker pauses
     before = len(expired(listener, "Produce"))
     broker.cluster.pause(PAUSED)
     end = time.monotonic() + broker.patience_s
@@ -82,7 +82,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def expired(listener: Listener, timer: str) -> list[TimerTaskExpired]:
-    """Return the events of tasks that have timed out in the timer of this name."""
+    """Return the events of tasks that have timed out in the timer with this name."""
     return [
         envelope.event
         for envelope in listener.envelopes
@@ -110,8 +110,8 @@ def fetch_nothing(broker: LearnerBroker, enough: Callable[[], bool]) -> None:
 
 
 def judge_times(says: str, expired: list[TimerTaskExpired], wanted: int) -> Step:
-    """Check that no task ran before its deadline, and none much later. A task from the right
-    bucket may be late, because then the machine was busy.
+    """Check that no task ran before its deadline, and none much later. A late task is not a fault
+    if it was in the right bucket, because a busy machine may be the cause.
     """
     if len(expired) < wanted:
         return Step(

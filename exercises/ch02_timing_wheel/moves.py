@@ -12,10 +12,11 @@ Move = tuple[int, int, Place | None]
 
 
 class Course:
-    """The right timer, without buckets: it computes a task's next move when the task is placed.
+    """A correct timer, which has no buckets: it computes a task's next move when the task is
+    placed.
 
-    If several moves have the same time, those from a higher level come first. Tasks from one bucket
-    move in the order in which they were put into it.
+    If several moves have the same time, the moves from a higher level come first. Tasks from one
+    bucket move in the order in which they were put into it.
     """
 
     def __init__(self, tick_ms: int, slots: tuple[int, ...], start_ms: int) -> None:
@@ -28,7 +29,9 @@ class Course:
         """The level and slot where each task waits."""
 
     def add(self, task: int, deadline_ms: int) -> Place | None:
-        """Put a task into its bucket. Return this place, or None if the task is due already."""
+        """Put a task into its bucket. Return the bucket's place, or None if the task is due
+        already.
+        """
         place = self.wheels.place(deadline_ms)
         if place is None:
             self.places.pop(task, None)

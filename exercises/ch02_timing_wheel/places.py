@@ -1,6 +1,6 @@
 """Compute the right bucket for a task in the wheels of a timer, with an explanation and a picture.
 
-The checks of this chapter compare a learner's answers with these buckets.
+The checks of this chapter compare a learner's answers with the buckets that are computed here.
 """
 
 from itertools import count
@@ -42,7 +42,9 @@ class Wheels(NamedTuple):
         return self.now_ms - self.now_ms % self.tick(level)
 
     def reach(self, level: int) -> tuple[int, int]:
-        """Return the earliest deadline of this level, and the earliest one that is too far away."""
+        """Return the earliest deadline that belongs to this level, and the earliest deadline that
+        is too late for it.
+        """
         hand, tick_ms = self.hand(level), self.tick(level)
         return hand + tick_ms, hand + tick_ms * self.size(level)
 
@@ -129,7 +131,9 @@ class Wheels(NamedTuple):
         )
 
     def draw(self, deadline_ms: int, came: object) -> tuple[str, ...]:
-        """Return a picture of the wheels of the right answer, and of `came` if it is a place."""
+        """Return a picture of the wheels with the right place, and with the place `came` if it is
+        one.
+        """
         expected = self.place(deadline_ms)
         wrong = None
         match came:
@@ -171,7 +175,7 @@ class Wheels(NamedTuple):
             row = range(begin, min(begin + SLOTS_A_ROW, size))
             signs = [marks.get(slot, "·") for slot in row]
             if size > SLOTS_A_ROW and not set(row) & {*marks, under_hand}:
-                continue  # of a big wheel only the rows that show something
+                continue  # a picture of a big wheel has only the rows that show something
             lines.append("  slot " + "".join(f"{slot:>3}" for slot in row))
             lines.append("       " + "".join(f"{sign:>3}" for sign in signs))
             if under_hand in row:

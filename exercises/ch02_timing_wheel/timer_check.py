@@ -1,4 +1,4 @@
-"""Compare a learner's timer with the right one, for the exercises 02-2 to 02-4."""
+"""Compare a learner's timer with a correct timer, for the exercises 02-2 to 02-4."""
 
 from collections.abc import Callable
 from random import Random
@@ -14,7 +14,7 @@ STEPS: Final = 25
 
 
 class CheckedTimer:
-    """A timer of the learner's class, and the right timer. All their answers are compared."""
+    """A timer of the learner's class and a correct timer. All answers of the two are compared."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class CheckedTimer:
 
 
 def try_many(make: Callable[..., CheckedTimer], seed: int) -> None:
-    """Add and cancel random tasks, and advance the clock, in random wheels."""
+    """Make timers with random wheels. Add and cancel random tasks, and advance the clock."""
     random = Random(seed)
     for _ in range(ROUNDS):
         slots = tuple(random.randint(2, 25) for _ in range(random.randint(1, 3)))

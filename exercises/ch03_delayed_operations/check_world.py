@@ -25,7 +25,9 @@ class CheckWorld(NamedTuple):
     late_watches: int = 0
     """The number of watch lists into which the learner's thread put a completed operation."""
     after_news: Step = None
-    """The first step that the learner's thread did after it knew of the completion."""
+    """The first step that the learner's thread did after it knew that the operation was
+    completed.
+    """
     knows: bool = False
     """Whether an answer has informed the learner's thread that the operation is completed."""
     returned: object = None
@@ -90,14 +92,18 @@ class CheckWorld(NamedTuple):
 
 
 def lost_wake_up(world: CheckWorld) -> str:
-    """Return a fault if the operation is ready and nobody has completed it; else an empty text."""
+    """Return a fault if the operation is ready but no thread has completed it; else an empty
+    text.
+    """
     if world.holds and not world.completed:
         return "it is ready, it waits, and no event will come again"
     return ""
 
 
 def time_out_left(world: CheckWorld) -> str:
-    """Return a fault if the time-out runs after completion, or does not run; else an empty text."""
+    """Return a fault if the time-out still runs after the operation was completed, or does not run
+    while the operation waits. Otherwise return an empty text.
+    """
     if world.completed and world.armed:
         return "it is completed, and its time-out still runs in the timer"
     if not world.completed and not world.armed:
@@ -121,14 +127,18 @@ def too_many_tries(world: CheckWorld) -> str:
 
 
 def dead_entries(world: CheckWorld) -> str:
-    """Return a fault if two or more lists got the operation after its completion; else ""."""
+    """Return a fault if the operation was put into two or more lists after its completion; else
+    "".
+    """
     if world.late_watches > 1:
         return f"completed, it was put into {world.late_watches} more lists"
     return ""
 
 
 def goes_on(world: CheckWorld) -> str:
-    """Return a fault if the learner's thread did steps after it knew of the completion."""
+    """Return a fault if the learner's thread did steps although it knew that the operation was
+    completed.
+    """
     if world.after_news is not None:
         return f"your thread knew that it was completed, and then did {world.after_news!r}"
     return ""

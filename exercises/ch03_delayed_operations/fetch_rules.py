@@ -1,4 +1,6 @@
-"""The rules of exercise 03-3: when and why a waiting fetch is answered. It also draws the log."""
+"""The rules of exercise 03-3: when and why a waiting fetch is answered. The module also draws the
+log.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -41,7 +43,9 @@ class State(NamedTuple):
 
 
 class End(NamedTuple):
-    """A partition's result: the case that ends the wait, or its number of bytes; and the reason."""
+    """A partition's result, and the reason for it. The result is the case that ends the wait, or
+    the number of bytes that the partition has.
+    """
 
     case: str
     size: int
@@ -119,7 +123,9 @@ def right_answer(
 def why(
     min_bytes: int, wanted: Sequence[Wanted], states: Mapping[str, State]
 ) -> tuple[str, Wanted | None]:
-    """Return why this answer is right, and the partition that decides; None: all together."""
+    """Return why this answer is right, and the partition that decides. If all partitions together
+    decide, return None instead of a partition.
+    """
     ends = [(one, end_of(one, states.get(one.name))) for one in wanted]
     for one, end in ends:
         if end.case:

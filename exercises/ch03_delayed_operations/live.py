@@ -1,9 +1,10 @@
 """The live part of exercise 03-2: the learner's condition decides when broker 2 answers produces
 with acks=all from an unmodified client.
 
-While all followers fetch, each produce must be acknowledged. While a follower is paused, none may
-be: this follower is in the ISR and lacks the records. When it runs again, produces must be
-acknowledged, and a consumer must find all records. Only what these two clients see is graded.
+While all followers fetch, each produce must be acknowledged. While a follower is paused, no produce
+may be acknowledged, because this follower is in the ISR and lacks the records. When the follower
+runs again, produces must be acknowledged, and a consumer must find all records. Only what the
+producer and the consumer see is graded.
 """
 
 from collections.abc import Callable, Iterator
@@ -51,7 +52,7 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
     say(f"{WHILE_PAUSED} records while follower {PAUSED} is paused: none may be acknowledged")
     impatient = broker.producer(SHORT_TIMEOUT_MS)
-    broker.send(impatient)  # so that it knows the cluster before one of it is silent
+    broker.send(impatient)  # so the producer has metadata before a broker pauses
     broker.cluster.pause(PAUSED)
     early = sum([broker.send(impatient) for _ in range(WHILE_PAUSED)])
     broker.cluster.resume(PAUSED)
@@ -63,7 +64,9 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _none_early(early: int, *, out_of_isr: bool) -> Step:
-    """Check that no produce was acked early. If the ISR has shrunk, a failure counts as late."""
+    """Check that no produce was acked early. If the ISR has shrunk, a failure is marked as late,
+    because the paused follower may have left the ISR before the produce requests.
+    """
     return Step(
         "no record is acked that a replica of the ISR lacks",
         not early,

@@ -2,9 +2,9 @@
 of an unmodified consumer.
 
 A reader that wants one byte has to get each record soon, long before its fetch times out. A reader
-that wants 10,000 bytes has to wait until its time is up if there are fewer. If there are enough, it
-has to get them earlier. The events of broker 2 are judged. The learner's code cannot change these
-events.
+that wants 10,000 bytes has to wait for its time-out if the log has fewer bytes, and has to get them
+earlier if the log has enough. The checks use only the events of broker 2. The learner's code cannot
+change these events.
 """
 
 import time
@@ -51,7 +51,7 @@ def check_live(
 def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
     """Put load on broker 2, and yield the result of each step.
 
-    One reader wants one byte, another wants 10,000 bytes.
+    One reader wants one byte, a second reader wants 10,000 bytes.
     """
     say(f"{RECORDS} records, one by one, for a reader that is content with one byte")
     with _reader(broker, ONE, 1, PATIENT_MS) as reader:
@@ -101,7 +101,7 @@ def _one_by_one(broker: LearnerBroker, reader: KafkaConsumer) -> int:
     """Send each record only after the previous one was read. Return how many were read."""
     producer = broker.producer()
     for number in range(1, RECORDS + 1):
-        reader.poll(timeout_ms=SHORT_MS)  # its next fetch goes out, and waits
+        reader.poll(timeout_ms=SHORT_MS)  # the reader sends its next fetch, which waits
         broker.send(producer)
         end = time.monotonic() + broker.patience_s
         read = 0
@@ -126,7 +126,9 @@ def _poll(
 
 
 def _ends(broker: LearnerBroker, client: str, by: str) -> list[OperationCompleted]:
-    """Return the client's completed fetches. `by` says what ended them: a time-out, an event …"""
+    """Return the events of a client's completed fetches. `by` says what completed them: a time-out,
+    an event …
+    """
     return [
         event
         for envelope in list(broker.listener.envelopes)

@@ -16,7 +16,9 @@ STEPS_LIMIT: Final = 60
 NO_LIMITS: Final = Limits(10**9, math.inf)
 COLUMN: Final = 38
 COLUMNS_LIMIT: Final = 4
-"""Up to this number of threads, each has its own column in a picture. More threads share one."""
+"""With up to this number of threads, each thread has a column in a picture. If there are more
+threads, all share one column.
+"""
 
 Step = object
 History = tuple[object, ...]
@@ -33,7 +35,7 @@ class NextStep(NamedTuple):
 
 
 class Thread(Protocol):
-    """A thread whose steps are put into every order with those of other threads."""
+    """A thread. The search mixes its steps with the steps of the other threads, in every order."""
 
     @property
     def title(self) -> str:
@@ -164,8 +166,8 @@ class BadStepError(Exception):
 
 
 class _Moment(NamedTuple, Generic[WorldT]):
-    """The state between two steps. Two orders that reach the same state with the same answers have
-    the same continuations.
+    """The state between two steps. If two orders of steps reach the same state with the same
+    answers, the same steps can follow in both.
     """
 
     world: WorldT
@@ -184,7 +186,8 @@ class _Interleavings(Generic[WorldT]):
 
     def moves(self, state: _Moment[WorldT]) -> Sequence[int]:
         going = [number for number in range(len(self._threads)) if number not in state.ended]
-        # Nobody sees a thread return, so it does so at once, before the others go on.
+        # No other thread sees when a thread returns. So a thread that can return does it at once,
+        # before the other threads continue.
         returns = [n for n in going if self._threads[n].next_step(state.histories[n]).ended]
         return returns[:1] or going
 
@@ -207,8 +210,8 @@ def try_all_orders(
     """Try every order of the threads' steps. `fault_of` returns the fault of a final state, or an
     empty text. If `counts_all` is False, the search ends at the first wrong order.
 
-    If two orders reach the same state with the same answers, the rest is searched only once. Raises
-    BadStepError and LearnerFailure.
+    If two orders reach the same state with the same answers, the steps after this state are
+    searched only once. Raises BadStepError and LearnerFailure.
     """
     begin = _Moment(world, ((),) * len(threads), frozenset())
     space = _Interleavings(threads, fault_of)
@@ -226,7 +229,9 @@ def one_order(
     choose: Callable[[Sequence[int]], int],
     fault_of: Callable[[WorldT], str],
 ) -> Order[WorldT]:
-    """Do the steps in one order. `choose` gets the threads that can go on, and picks the next."""
+    """Do all steps in one order. `choose` gets the threads that still have steps, and picks the
+    thread that does the next step.
+    """
     histories: tuple[History, ...] = ((),) * len(threads)
     rows: list[Row] = []
     left = list(range(len(threads)))
@@ -265,7 +270,8 @@ def draw(
 
     No line has more than 80 columns if keys have at most six characters.
 
-    `words` has other texts for some steps of threads that are not the learner's.
+    `words` maps some steps to a different text. They are steps of threads that are not the
+    learner's.
     """
     width = COLUMN * 2 // max(len(threads), 2)
     in_columns = len(threads) <= COLUMNS_LIMIT
@@ -275,7 +281,7 @@ def draw(
     number = 0
     for row in order.rows:
         if row.ended and row.step is None:
-            continue  # a scripted thread has no more to say
+            continue  # a scripted thread has no more steps to show
         number += 1
         left = " " * (width * row.thread) if in_columns else f"{threads[row.thread].title:<18}"
         lines.append(f"{number:>2}  {left}{shown(row, words or {})}")

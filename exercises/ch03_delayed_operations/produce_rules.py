@@ -41,7 +41,9 @@ class State(NamedTuple):
 
 
 class End(NamedTuple):
-    """The result for one partition: an error's name or the number of missing offsets, and why."""
+    """The result for one partition: the name of an error, or the number of missing offsets; and the
+    reason.
+    """
 
     answer: str | int
     why: str
@@ -86,7 +88,7 @@ def end_of(appended: Appended, state: State | None) -> End:
 
 
 class RightProduce:
-    """A right DelayedProduce. It returns the right answers for one request."""
+    """A correct DelayedProduce. It returns the right answers for one request."""
 
     def __init__(self, appended: Sequence[Appended]) -> None:
         self.appended = tuple(appended)
@@ -115,7 +117,9 @@ class RightProduce:
 
 
 def draw(appended: Appended, state: State | None, expected: str, came: str) -> tuple[str, ...]:
-    """Return a picture of the leader's log with its HW, and of both answers."""
+    """Return a picture of the leader's log with its HW, and of the two answers `expected` and
+    `came`.
+    """
     name, error, required, epoch = appended
     lines = [f"{name}: needs HW {required}, written in epoch {epoch}"]
     if error != NONE:

@@ -26,7 +26,7 @@ class PurgatoryWorld(NamedTuple):
     armed: frozenset[int] = frozenset()
     tries: int = 0
     claimed: int = 0
-    """The number of completions that the threads have returned as their own, all together."""
+    """The sum of the numbers of completions that the threads have returned."""
 
     def holds(self, operation: int) -> bool:
         """Return whether all keys of an operation are ready."""
@@ -48,8 +48,9 @@ class PurgatoryWorld(NamedTuple):
         raise ValueError(f"{step!r} is not a step. The steps are {STEPS}")
 
     def end(self, thread: int, returned: object) -> Self:
-        """Return the state after a thread has ended. `returned` is how many operations the thread
-        completed, or whether it completed its own operation. Its locks stay locked.
+        """Return the state after a thread has ended. `returned` is the number of operations that
+        the thread completed. For the thread of a request, it is whether the thread completed the
+        request's operation. Locks that the thread holds stay locked.
         """
         own = int(returned) if isinstance(returned, int) else 0
         return self._replace(claimed=self.claimed + own)
@@ -99,7 +100,9 @@ class PurgatoryWorld(NamedTuple):
 
 
 def lost_wake_up(world: PurgatoryWorld) -> str:
-    """Return a fault if an operation is ready and nobody has completed it; else an empty text."""
+    """Return a fault if an operation is ready but no thread has completed it; else an empty
+    text.
+    """
     for operation, _ in world.keys:
         if world.holds(operation) and operation not in world.completed:
             return f"operation {operation} is ready, it waits, and no event will come again"

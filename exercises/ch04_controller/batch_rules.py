@@ -1,7 +1,7 @@
 """Compute the right answers of exercise 04-2 with the controller's own request batch.
 
-ControllerBrokersRequestBatch decides which broker gets which request. This module turns those
-requests into the rows of the exercise. So the right answers always agree with the real code.
+ControllerBrokersRequestBatch decides which broker gets which request. This module converts its
+requests to the rows of the exercise. So the right answers always agree with the controller's code.
 """
 
 from collections.abc import Sequence

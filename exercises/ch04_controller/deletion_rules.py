@@ -34,7 +34,9 @@ class RightDeletion:
         self.moving: set[str] = set()
 
     def do(self, call: Call) -> Sent:
-        """Handle one call. Return the StopReplica requests that it sends, as (topic, broker)."""
+        """Handle one call. Return the StopReplica requests that the call sends, as (topic,
+        broker).
+        """
         match call.method, call.arguments:
             case "order", (str(topic),) if topic in self.replicas and topic not in self.ordered:
                 self.ordered.add(topic)
@@ -126,8 +128,8 @@ class Now(Protocol):
 
 
 def something(random: Random, now: Now, brokers: Sequence[int], *, late: bool) -> Call:
-    """Return a random event that can happen now, as a call. With `late`, it can also be a useless
-    event: an answer that nobody waits for, or a second order to delete the same topic.
+    """Return a random event that can happen now, as a call. If `late` is true, it can also be a
+    useless event: an answer that nobody waits for, or a second order to delete the same topic.
     """
     while True:
         topic, broker = random.choice(sorted(now.replicas) or ["none"]), random.choice(brokers)
@@ -148,11 +150,13 @@ def something(random: Random, now: Now, brokers: Sequence[int], *, late: bool) -
         if kind == "o" and (useless or topic not in now.ordered or not now.replicas):
             return Call("order", (topic,), f"the deletion of {topic} is ordered")
         if len(now.ordered) == len(now.replicas) and not now.awaited() and now.live == {*brokers}:
-            return started(broker)  # all are ordered, and nothing is left to happen
+            return started(broker)  # all deletions are ordered, and no other event is possible
 
 
 def answer(topic: str, broker: int, *, ok: bool) -> Call:
-    """Return the call for a broker's answer: it has (`ok`) or has not deleted its replica."""
+    """Return the call for a broker's answer. `ok` says whether the broker has deleted its
+    replica.
+    """
     words = "has deleted" if ok else "cannot delete"
     return Call("answered", (topic, broker, ok), f"broker {broker} {words} {topic}")
 
@@ -163,8 +167,9 @@ def started(broker: int) -> Call:
 
 
 def quiet(now: Now, brokers: Sequence[int]) -> Call | None:
-    """Return the next event on the way to a quiet cluster, or None if all is quiet. Moves end, then
-    dead brokers start, and then every broker answers that it has deleted its replica.
+    """Return the next event that leads to a quiet cluster, or None if the cluster is quiet. First
+    running moves end, then dead brokers start, and then every broker answers that it has deleted
+    its replica.
     """
     for topic in sorted(now.moving):
         return Call("move_ended", (topic,), f"the move of {topic} has ended")

@@ -1,7 +1,8 @@
 """The live part of 04-3: the learner's code decides the moves of a partition, in all three brokers.
 
-The partition moves from three brokers to two of them, and then to another pair. Producers get acks
-before, between and after the moves. No old replica may stop before the whole target is in sync.
+The partition moves from three brokers to two of them, and then to a different pair. Producers must
+get acks before, between and after the moves. No old replica may stop before all replicas of the
+target are in sync.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +29,8 @@ TARGETS: Final = ((0, 1), (1, 2))
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
-    result of each check.
+    """Run the learner's `file` in all brokers, and yield the result of each check. If `file` is
+    None, run the course's own code.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
         yield send_to_all(broker, "records are acked before the first move", RECORDS)
@@ -60,7 +61,9 @@ def _move(broker: LearnerBroker, target: Sequence[int]) -> Step:
 
 
 def _none_too_early(broker: LearnerBroker) -> Step:
-    """Check that no old replica was stopped before the controller saw the whole target in sync."""
+    """Check that no old replica was stopped before the controller saw all replicas of the target in
+    sync.
+    """
     says = "no old replica was stopped before all of the target were in sync"
     caught_up = False
     early = 0

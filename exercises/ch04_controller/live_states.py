@@ -1,9 +1,9 @@
 """The live part of 04-1 and 04-2. The learner's tables decide which changes the controller makes,
 or the learner's batch decides which broker gets which request.
 
-A partition gets its leader, loses it by kill -9 and gets another one. Then its topic is deleted.
-If a table wrongly refuses a change, the partition stays in its state and an event reports it. A
-broker that gets no request continues as before.
+A partition gets a leader, loses it by kill -9 and gets a new leader. Then its topic is deleted. If
+a table wrongly refuses a change, the partition stays in its state, and an event reports the refused
+change. A broker that gets no request continues as before.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,8 +36,8 @@ RECORDS: Final = 20
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
-    result of each check.
+    """Run the learner's `file` in all brokers, and yield the result of each check. If `file` is
+    None, run the course's own code.
     """
     topic = f"lab-{exercise.id.replace('-', '')}"
     with learner_controllers(exercise, file, topic, say, patience_s) as broker:
@@ -67,7 +67,9 @@ def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
 
 
 def _all_follow(broker: LearnerBroker) -> Step:
-    """Check that all replicas are in the ISR: one without a LeaderAndIsr request would leave it."""
+    """Check that all replicas are in the ISR. A replica that got no LeaderAndIsr request would
+    leave it.
+    """
     gone = of_topic(broker, IsrShrunk)
     says = "all replicas follow: none has left the ISR"
     if not gone:

@@ -1,5 +1,5 @@
 """Compute the right answers of exercise 04-5. `tests/unit/exercises/test_zombie_orders.py` compares
-them with those of a real broker.
+them with the answers of a real broker.
 """
 
 from collections.abc import Mapping, Sequence

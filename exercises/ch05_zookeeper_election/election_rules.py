@@ -1,5 +1,5 @@
-"""The right answers of exercise 05-1, and a small world to test candidates in: brokers that run for
-controller at an embedded ZooKeeper.
+"""The right answers of exercise 05-1, and a small world to test candidates in: an embedded
+ZooKeeper, and brokers that each try to become the controller.
 """
 
 import json
@@ -58,11 +58,15 @@ class RightCandidate:
         self._asked = ""
 
     def controller(self) -> int:
-        """Return the id of the controller that this broker last read or became; -1 if none."""
+        """Return the id of the controller, as far as this broker knows; -1 if it knows of no
+        controller.
+        """
         return self._controller
 
     def epoch(self) -> int:
-        """Return the controller epoch that this broker leads; 0 if it is not the controller."""
+        """Return the epoch with which this broker is the controller; 0 if it is not the
+        controller.
+        """
         return self._epoch
 
     def next(self, came: Came) -> Operation:
@@ -94,7 +98,7 @@ class RightCandidate:
                 self._epoch, self._controller = self._tried, self.broker
                 return "lead", self._epoch
             case ("session_lost",) if self._epoch:
-                self._seen = -1, False  # what was read before is of no use
+                self._seen = -1, False  # what was read before is outdated
                 return ("resign",)
             case ("created",):
                 return ("read_epoch",)
@@ -112,13 +116,17 @@ class RightCandidate:
 
 
 class Candidate(Protocol):
-    """A simulated broker. `World` calls `next` repeatedly, each time for one operation."""
+    """A simulated broker. `ElectionWorld` calls `next` again and again, each time for one
+    operation.
+    """
 
     def next(self, came: Came) -> Operation: ...
 
 
 class Runner:
-    """One broker of the world: its candidate, its connection, and the events waiting for it."""
+    """One broker of the world: its candidate, its connection, and the events that it has not
+    handled yet.
+    """
 
     def __init__(self, broker: int, candidate: Candidate) -> None:
         self.broker = broker
@@ -145,7 +153,9 @@ class AtZooKeeper:
         self._server.start(0)
 
     def connect(self) -> tuple[int, int]:
-        """Open a connection with a new session. Return the ids of both."""
+        """Open a connection with a new session. Return the ids of the connection and of the
+        session.
+        """
         cnxn = self._server.open_cnxn("world")
         request = ConnectRequest(0, 0, SESSION_MS, 0, bytes(16), None)
         effects = self._server.connect(cnxn, request, 0, 0)
@@ -164,13 +174,15 @@ class AtZooKeeper:
         return reply.code, reply.body
 
     def multi(self, cnxn: int, *ops: MultiOp) -> set[ZkErrorCode]:
-        """Execute all operations or none of them. Return the errors; none on success."""
+        """Execute all operations or none of them. Return the errors, or an empty set on success."""
         _, body = self.do(cnxn, MultiRequest(ops))
         results = body.results if isinstance(body, MultiResponse) else ()
         return {result.code for result in results if isinstance(result, ErrorResult)}
 
     def watch(self, cnxn: int) -> int | None:
-        """Watch /controller. Return the id of the session that owns it; None without a znode."""
+        """Watch /controller. Return the id of the session that owns the znode; None if there is no
+        such znode.
+        """
         _, body = self.do(cnxn, ExistsRequest(OFFICE, True))
         return body.stat.ephemeral_owner if isinstance(body, StatResponse) else None
 
@@ -196,7 +208,9 @@ class AtZooKeeper:
 
 
 class ElectionWorld:
-    """An embedded ZooKeeper, and brokers that run for controller. A test controls each step."""
+    """An embedded ZooKeeper, and brokers that each try to become the controller. A test controls
+    each step.
+    """
 
     def __init__(self, candidates: Sequence[Callable[[int], Candidate]]) -> None:
         self._zookeeper = AtZooKeeper(self._fired)
@@ -205,7 +219,7 @@ class ElectionWorld:
         for runner in self.runners:
             runner.cnxn, runner.session = self._zookeeper.connect()
 
-    # What a script does.
+    # Actions of a test on the world.
 
     def step(self, runner: Runner) -> None:
         """Let one broker handle its result or next event, and perform the operation it returns."""
@@ -219,7 +233,7 @@ class ElectionWorld:
 
     def settle(self, random: Random, most: int = 400) -> None:
         """Let the brokers work, in random order, until all of them wait. Raises AssertionError if
-        that takes more than `most` steps.
+        they need more than `most` steps.
         """
         for _ in range(most):
             ready = [runner for runner in self.runners if runner.has_work]
@@ -236,7 +250,9 @@ class ElectionWorld:
                 self.step(random.choice(ready))
 
     def disturb(self, random: Random) -> None:
-        """Delete /controller, write some id into it, or expire a broker's session, at random."""
+        """Make a random disturbance: delete /controller, write an id into it, or expire a broker's
+        session.
+        """
         match random.choice("dwe"):
             case "d":
                 self.delete_by_hand()
@@ -256,12 +272,12 @@ class ElectionWorld:
     def expire(self, runner: Runner) -> None:
         """Expire the session of a broker, though its process runs on."""
         self._zookeeper.expire(runner.session)
-        runner.answer = None  # an answer on the way is lost with the connection
+        runner.answer = None  # an answer that has not arrived is lost with the connection
         runner.events.clear()
         runner.events.append(("session_lost",))
         runner.cnxn, runner.session = self._zookeeper.connect()
 
-    # What there is to see.
+    # The state of the world, for checks.
 
     def office(self) -> int | None:
         """Return the broker id in /controller; None: there is no such znode."""
@@ -272,7 +288,7 @@ class ElectionWorld:
         _, body = self._zookeeper.do(self._hand, GetDataRequest(EPOCH, False))
         return int(body.data or b"0") if isinstance(body, DataResponse) else 0
 
-    # Inside.
+    # Private methods.
 
     def _fired(self, cnxn: int) -> None:
         for runner in self.runners:

@@ -27,7 +27,9 @@ Answer = tuple[str, tuple[object, ...]]
 
 
 class Successor(Protocol):
-    """A broker of the world. The world calls it again and again to get its next operation."""
+    """The code of a broker in `EpochWorld`, which calls the code again and again for its next
+    operation.
+    """
 
     def ask(self, what: str, *arguments: object) -> object:
         """Call the broker's method named `what`. Return the operation that it returns."""
@@ -58,11 +60,13 @@ class BadOperationError(Exception):
 
 
 class RestlessError(Exception):
-    """The brokers are still busy after the largest number of steps."""
+    """The brokers are still busy after as many steps as a test allows."""
 
 
 class Runner:
-    """A broker of the world: its code, its connection, and the events waiting for it."""
+    """A broker of the world: its code, its connection, and the events that it has not handled
+    yet.
+    """
 
     def __init__(self, broker: int, code: Successor) -> None:
         self.broker = broker
@@ -72,9 +76,11 @@ class Runner:
         self.answer: Answer | None = ("begin", ())
         self.events: deque[str] = deque()
         self.leads = 0
-        """The epoch that this broker leads; 0 if it is not the controller."""
+        """The epoch with which this broker is the controller; 0 if it is not the controller."""
         self.wrote = 0
-        """The number of the event by which this broker last wrote an epoch; 0 if none."""
+        """The number of the event by which this broker last wrote an epoch; 0 if it wrote no
+        epoch.
+        """
 
     @property
     def has_work(self) -> bool:
@@ -83,7 +89,9 @@ class Runner:
 
 
 class EpochWorld:
-    """An embedded ZooKeeper, and brokers that run for controller. A test controls each step."""
+    """An embedded ZooKeeper, and brokers that each try to become the controller. A test controls
+    each step.
+    """
 
     def __init__(self, make: Callable[[int], Successor], brokers: int) -> None:
         self._zookeeper = AtZooKeeper(lambda _: None)
@@ -95,9 +103,9 @@ class EpochWorld:
             runner.cnxn, runner.session = self._zookeeper.connect()
         self.events: list[Event] = []
         self.led: list[Led] = []
-        """Each epoch that a broker began to lead, in the order of time."""
+        """Each epoch with which a broker became the controller, in the order of time."""
 
-    # What a script does.
+    # Actions of a test on the world.
 
     def step(self, random: Random) -> bool:
         """Let one broker that has work do one step. Return False if no broker has work. Raises
@@ -130,8 +138,8 @@ class EpochWorld:
         return True
 
     def settle(self, random: Random) -> None:
-        """Let the brokers work until all of them wait or lead. Raises BadOperationError, and
-        RestlessError.
+        """Let the brokers work until each of them waits or is the controller. Raises
+        BadOperationError, and RestlessError.
         """
         for _ in range(MOST_STEPS):
             if not self.step(random):
@@ -158,7 +166,7 @@ class EpochWorld:
         if held:
             self._tell_gone(but=broker)
 
-    # What there is to see.
+    # The state of the world, for checks.
 
     def holder(self) -> int | None:
         """Return the id of the broker in /controller; None if there is no such znode."""
@@ -168,7 +176,7 @@ class EpochWorld:
         """Return a dict from each broker that leads now to its epoch."""
         return {runner.broker: runner.leads for runner in self.runners if runner.leads}
 
-    # Inside.
+    # Private methods.
 
     def _tell_gone(self, but: int = -1) -> None:
         for runner in self.runners:

@@ -1,7 +1,8 @@
-"""The live part of 05-1: the learner's candidates run for controller in all three brokers.
+"""The live part of 05-1: in all three brokers, the learner's code tries to become the controller.
 
-/controller is taken, deleted by hand, overwritten by hand, and the controller is killed with -9.
-Each time a broker must win with a higher epoch, and the cluster must go on serving.
+A broker creates /controller. Then /controller is deleted by hand, it is overwritten by hand, and
+the controller is killed with -9. Each time a broker must become the controller with a higher epoch,
+and the cluster must still serve clients.
 """
 
 import json
@@ -28,8 +29,8 @@ OFFICE: Final = "/controller"
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
-    result of each check.
+    """Run the learner's `file` in all brokers, and yield the result of each check. If `file` is
+    None, run the course's own code.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
         yield from moment(broker, say)
@@ -65,7 +66,7 @@ def _delete(broker: LearnerBroker) -> None:
 
 
 def _overwrite(broker: LearnerBroker) -> None:
-    """Write another broker's id into /controller, though that broker was not elected."""
+    """Write the id of a broker that was not elected into /controller."""
     with zookeeper_of(broker.cluster) as zookeeper, suppress(NoNodeError):
         data = json.loads(zookeeper.get(OFFICE)[0])
         data["brokerid"] = (data["brokerid"] + 1) % 3
@@ -73,7 +74,9 @@ def _overwrite(broker: LearnerBroker) -> None:
 
 
 def _vacant(broker: LearnerBroker, says: str, act: Callable[[LearnerBroker], None]) -> Step:
-    """Change /controller by `act`. Check that the controller resigns and a later epoch begins."""
+    """Change /controller by `act`. Check that the controller resigns, and that a controller with a
+    higher epoch follows.
+    """
     before, resigned = _epochs(broker), len(envelopes_of(broker, ControllerResigned))
     act(broker)
     came = broker.listener.wait_for(

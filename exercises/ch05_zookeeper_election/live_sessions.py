@@ -1,8 +1,8 @@
 """The live part of 05-2: the learner's buckets decide when the sessions of three real brokers end.
 
 While all brokers run, no session may end. When a broker is killed with -9, its session must end,
-neither before its time-out nor much later than the next tick. Then the other brokers must still
-have their sessions.
+neither before its time-out nor much later than the tick after it. The other brokers must keep their
+sessions.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,8 +34,8 @@ DIES: Final = 2
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in ZooKeeper, and yield the result
-    of each check.
+    """Run the learner's `file` in ZooKeeper, and yield the result of each check. If `file` is None,
+    run the course's own code.
     """
     whose = "your" if file is not None else "our"
     say(f"starting three brokers at a ZooKeeper with {whose} session tracker")

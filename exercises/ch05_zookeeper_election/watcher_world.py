@@ -11,7 +11,9 @@ MOST_STEPS: Final = 400
 
 
 class Watches(Protocol):
-    """A broker of the world. The world calls it again and again to get its next operation."""
+    """The code of a broker in `WatcherWorld`, which calls the code again and again for its next
+    operation.
+    """
 
     def ask(self, what: str, *arguments: object) -> object:
         """Call the broker's method named `what`. Return the operation that it returns."""
@@ -37,7 +39,7 @@ class BadOperationError(Exception):
 
 
 class RestlessError(Exception):
-    """The brokers are still busy after the largest number of steps."""
+    """The brokers are still busy after as many steps as a test allows."""
 
 
 class _Runner:
@@ -104,7 +106,7 @@ class WatcherWorld:
         return -1 if found is None else found
 
     def beliefs(self) -> Sequence[object]:
-        """Return, for each broker, the id of the broker that it believes to be the controller."""
+        """Return what each broker believes: the id of the broker that is the controller."""
         return [runner.code.knows() for runner in self._runners]
 
     def _notify(self, cnxn: int) -> None:

@@ -12,7 +12,9 @@ Answer = tuple[tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]]
 
 
 class Row(NamedTuple):
-    """A partition with its replicas, its ISR and its leader, which is -1 if nobody leads it."""
+    """A partition with its replicas, its ISR and its leader. The leader is -1 if the partition has
+    none.
+    """
 
     name: str
     replicas: tuple[int, ...]
@@ -52,8 +54,8 @@ def right(broker: int, rows: Sequence[Row], live: Sequence[int]) -> Answer:
 
 
 class HandlerWorld:
-    """A simulated cluster whose brokers stop and start. A broker that stops leaves each ISR that
-    has other members. Some time after its next start it joins again.
+    """A simulated cluster whose brokers stop and start. A broker that stops leaves each ISR, except
+    an ISR in which it is alone. Some time after its next start the broker joins the ISRs again.
     """
 
     def __init__(self, random: Random, brokers: int, partitions: int) -> None:
@@ -93,7 +95,9 @@ class HandlerWorld:
         self.events.append(Event(f"broker {broker} stops: {end}"))
 
     def start(self, broker: int) -> None:
-        """Start a broker. It leads each partition without a leader whose ISR it belongs to."""
+        """Start a broker. It becomes the leader of each partition that has no leader and has this
+        broker in its ISR.
+        """
         self.live.add(broker)
         self.rows = [
             row._replace(leader=broker) if row.leader == -1 and broker in row.isr else row
@@ -114,7 +118,7 @@ class HandlerWorld:
         self.rows = rows
 
     def go_on(self, ask: LetGo) -> None:
-        """Do one random step: start a broker, or stop one. Then some replicas join the ISR."""
+        """Do one random step: start or stop a broker. Then let some replicas join the ISR."""
         dead = sorted(set(range(self._brokers)) - self.live)
         if dead and (len(self.live) < 2 or self._random.random() < 0.5):
             self.start(self._random.choice(dead))

@@ -33,8 +33,8 @@ PROPS: Final[Mapping[str, str]] = {
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
-    of each check.
+    """Run the learner's `file` in broker 2, and yield the result of each check. If `file` is None,
+    run the course's own code.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
         yield from moment(broker, say)
@@ -75,7 +75,7 @@ def _attempts(broker: LearnerBroker) -> list[tuple[float, ControlledShutdownAtte
 
 
 def _let_go(broker: LearnerBroker, says: str, least: int) -> Step:
-    """Check that there were at least `least` attempts, and that only the last one succeeded.
+    """Check that there were at least `least` attempts, and that only the last attempt succeeded.
 
     A controller on a busy machine may not answer the first attempt in time.
     """
@@ -109,7 +109,9 @@ def _waits(broker: LearnerBroker) -> Step:
 
 
 def _controller_is_another(broker: LearnerBroker) -> int:
-    """Return the id of the controller. If it is broker 2, first let another broker be elected."""
+    """Return the id of the controller. If broker 2 is the controller, first let a different broker
+    be elected.
+    """
     found = BROKER
 
     def is_another() -> bool:

@@ -26,8 +26,8 @@ RECORDS: Final = 20
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
-    result of each check.
+    """Run the learner's `file` in all brokers, and yield the result of each check. If `file` is
+    None, run the course's own code.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
         cluster = broker.cluster
@@ -51,7 +51,9 @@ def check_live(
 
 
 def _processed(broker: LearnerBroker) -> Step:
-    """Check that the controller moved one partition and stopped one, and that none remained."""
+    """Check that the controller moved the leader of one partition, stopped the replica of one, and
+    had no partition left.
+    """
     says = "the controller moves one, stops one, and none remains"
 
     def all_processed() -> list[ControlledShutdownProcessed]:

@@ -1,7 +1,7 @@
 """The live part of 06-3: broker 2 is killed, and the end of its log is cut off. The learner's rule
 says which segments the next start reads again.
 
-The records are written and read by kafka-python, because a client that is not ours judges.
+kafka-python writes and reads the records, because the check uses a client that we did not write.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -37,8 +37,8 @@ PROPS: Final[Mapping[str, str]] = {
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
-    of each check.
+    """Run the learner's `file` in broker 2, and yield the result of each check. If `file` is None,
+    run the course's own code.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
         cluster = broker.cluster
@@ -120,7 +120,9 @@ def _moves(broker: LearnerBroker) -> Step:
 
 
 def _to_read(broker: LearnerBroker) -> tuple[int, int]:
-    """Return how many segments the next start has to read, and how many there are in all."""
+    """Return how many segments the next start has to read, and how many segments the log has in
+    all.
+    """
     bases = [int(file.stem) for file in _files(broker)]
     return len(RecoveryRule().to_read(bases, _point(broker), clean=False)), len(bases)
 

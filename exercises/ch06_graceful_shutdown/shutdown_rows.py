@@ -11,7 +11,9 @@ _RULE = ShutdownRule()
 
 
 class Row(NamedTuple):
-    """A partition, as the learner gets it. `leader` is -1 if none leads, None if none ever did."""
+    """A partition, as the learner gets it. `leader` is -1 if the partition has no leader now, and
+    None if it never had one.
+    """
 
     name: str
     replicas: tuple[int, ...]
@@ -36,7 +38,9 @@ def right_refusal(asked_epoch: int, live_epoch: int | None) -> str:
 
 
 def right_sort(broker: int, rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the partitions that the broker leads, and of those that it follows."""
+    """Return the right answer of `sort`: the names of the partitions whose leader has to move, and
+    of those whose replica has to stop.
+    """
     led, followed = _RULE.sort(broker, [row.concerned() for row in rows])
     return tuple(map(str, led)), tuple(map(str, followed))
 
@@ -47,7 +51,9 @@ def right_remaining(broker: int, rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def some_rows(random: Random, count: int, brokers: int = 4) -> list[Row]:
-    """Return random partitions. The leader is a replica, -1 (none now), or None (never one)."""
+    """Return random partitions. A partition's leader is one of its replicas, -1 (it has no leader
+    now), or None (it never had one).
+    """
     rows = []
     for number in range(count):
         replicas = tuple(random.sample(range(brokers), random.choice((1, 2, 3, 3))))

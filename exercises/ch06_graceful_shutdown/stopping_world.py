@@ -9,7 +9,9 @@ NOTHING: Final = 0
 
 
 class Stopper(Protocol):
-    """A broker of the world. The world calls it again and again to get its next operation."""
+    """The code of a broker in the simulated world, which calls the code again and again for its
+    next operation.
+    """
 
     def next(self, came: str) -> object:
         """Return the next operation. `came` says how the last operation ended."""
@@ -21,9 +23,11 @@ class Event(NamedTuple):
 
     text: str
     acked: int = NOTHING
-    """The number of the record that this event acknowledged; NOTHING if it is no such event."""
+    """The number of the record that this event acknowledged; NOTHING if it acknowledged no
+    record.
+    """
     flushed: str = ""
-    """The name of the disk that this event flushed; "" if it is no such event."""
+    """The name of the disk that this event flushed; "" if it flushed no disk."""
 
 
 class Written(NamedTuple):
@@ -40,7 +44,7 @@ class BadOperationError(Exception):
 
 
 class EndlessError(Exception):
-    """The broker has not ended after the largest number of operations."""
+    """The broker has not ended after as many operations as a test allows."""
 
 
 class StoppingWorld:
@@ -63,7 +67,7 @@ class StoppingWorld:
         """The disks that were marked as clean: name → number of the event that marked it."""
         self.ended = False
 
-    # What a script does.
+    # Actions of a test on the world.
 
     def run(self, random: Random) -> None:
         """Let clients and broker work to the end. Raises BadOperationError, and EndlessError."""
@@ -76,7 +80,9 @@ class StoppingWorld:
         raise EndlessError
 
     def client(self, random: Random, *, answers: bool = True) -> None:
-        """Let a client send a request. If `answers`, a waiting request may be answered instead."""
+        """Let a client send a request. If `answers` is true, a waiting request may be answered
+        instead.
+        """
         if answers and self._waiting and random.random() < 0.6:
             self._answer(random.choice(self._waiting), random)
         elif self._doors_open:
@@ -108,27 +114,30 @@ class StoppingWorld:
             case _:
                 raise BadOperationError(f"{operation!r} is no operation")
 
-    # What there is to see.
+    # The state of the world, for checks.
 
     def waiting(self) -> tuple[int, ...]:
         """Return the numbers of the records whose requests have no answer yet."""
         return tuple(self._waiting)
 
     def has_done(self, what: str) -> bool:
-        """Return whether the text of some event begins with these words."""
+        """Return whether there is an event whose text begins with the words `what`."""
         return any(event.text.startswith(what) for event in self.events)
 
     def lost(self) -> tuple[Written, ...]:
-        """Return the acknowledged records that would be lost unnoticed if the machine were switched
-        off now: they are not flushed, and their disk is marked as clean.
+        """Return the acknowledged records that would be lost if the machine were switched off now.
+        They are not flushed, and their disk is marked as clean, so the next start would not check
+        them.
         """
         return tuple(one for one in self._unflushed if one.disk in self.marked)
 
     def last_flush(self, disk: str) -> int:
-        """Return the number of the last event that flushed this disk; 0 if there is none."""
+        """Return the number of the last event that flushed this disk; 0 if there is no such
+        event.
+        """
         return max((n for n, e in enumerate(self.events, 1) if e.flushed == disk), default=0)
 
-    # Inside.
+    # Private methods.
 
     def _note(self, event: Event) -> None:
         self.events.append(event)

@@ -1,7 +1,7 @@
 """The live part of 07-1: the learner's rule elects leaders in all three brokers.
 
 Broker 2, the leader, stops. Then it starts, leads again as the preferred replica, and is killed.
-The result of each election is compared with the right one.
+The result of each election is compared with the right result.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,8 +24,8 @@ RECORDS: Final = 20
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` in all brokers (the shipped code if it is None), and yield the
-    result of each check.
+    """Run the learner's `file` in all brokers, and yield the result of each check. If `file` is
+    None, run the course's own code.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
         yield from moment(broker, say)
@@ -83,8 +83,8 @@ def _prefer(broker: LearnerBroker) -> None:
 
 
 def _as_asked(broker: LearnerBroker) -> Step:
-    """Check that each election of the topic had the right result. The first leader of the new
-    partition does not count, because it had no ISR yet.
+    """Check that each election of the topic had the right result. The election of the new
+    partition's first leader does not count, because there was no ISR before it.
     """
     elections = [event for event in of_topic(broker, LeaderElected) if event.isr_before]
     says = "each leader is the one whom the sets of that moment ask for"

@@ -1,7 +1,7 @@
 """The live part of 07-3: broker 2 writes records that the other brokers do not get, and dies. Then
-it follows another leader, and the learner's rule says where its log is cut.
+broker 2 follows a different leader, and the learner's rule says where its log is cut.
 
-The records are written and read by kafka-python, because a client that is not ours judges.
+kafka-python writes and reads the records, because the check uses a client that we did not write.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,8 +34,8 @@ PROPS: Final[Mapping[str, str]] = {
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and yield the result
-    of each check.
+    """Run the learner's `file` in broker 2, and yield the result of each check. If `file` is None,
+    run the course's own code.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
         yield from moment(broker, say)
@@ -54,8 +54,8 @@ def moment(
 ) -> Iterator[Step]:
     """Run the scenario of this live part, and yield the result of each check.
 
-    Broker 2 alone has some records, dies, and then follows another leader. `meanwhile` adds steps
-    to the time when broker 2 is dead.
+    Broker 2 has some records that no other broker has. It dies, and later follows a different
+    leader. The steps of `meanwhile` run while broker 2 is dead.
     """
     cluster = broker.cluster
     with closing(_producer(broker, f"127.0.0.1:{cluster.port(BROKER)}", 1)) as alone:
@@ -105,7 +105,9 @@ def _send(broker: LearnerBroker, says: str, producer: KafkaProducer, name: str, 
 
 
 def _all_have_them(broker: LearnerBroker) -> Step:
-    """Check that all three brokers have the records: the high watermark is at their end."""
+    """Check that all three brokers have the records: the high watermark is at the end of the
+    records.
+    """
 
     def hw() -> int:
         events = broker.listener.events()
@@ -146,7 +148,9 @@ def _cuts(broker: LearnerBroker) -> Step:
 
 
 def _same(broker: LearnerBroker) -> Step:
-    """Let broker 2 lead again, and check that it has exactly the records of the last leader."""
+    """Let broker 2 lead again, and check that it has exactly the records that the leader before it
+    had.
+    """
     says = "its log equals the last leader's"
 
     if not broker.lead_again():

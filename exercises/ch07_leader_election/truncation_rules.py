@@ -1,4 +1,6 @@
-"""The right answers of exercise 07-3, by the fetcher's own rule, and random logs for its tests."""
+"""Computes the right answers of exercise 07-3 with the follower's own rule, and makes random logs
+for its tests.
+"""
 
 from collections.abc import Sequence
 from random import Random
@@ -26,7 +28,9 @@ class Case(NamedTuple):
 
 
 def right(case: Case) -> tuple[int, bool]:
-    """Return the right new end of the log, and whether the follower need not ask again."""
+    """Return the right new end of the log, and whether the cut is complete (if not, the follower
+    asks again).
+    """
     epochs = [EpochEntry(*pair) for pair in case.epochs]
     offset, complete = offset_truncation_state(
         case.leader_epoch, case.leader_end, case.hw, case.leo, epochs

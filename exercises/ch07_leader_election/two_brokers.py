@@ -17,7 +17,9 @@ Epochs = list[list[int]]
 
 
 class Follows(Protocol):
-    """A broker that begins to follow. The world asks it where to cut its log."""
+    """The code of a broker that begins to follow. `TwoBrokers` asks this code where the broker has
+    to cut its log.
+    """
 
     def follow(self, epochs: Epochs, leo: int, hw: int) -> object:
         """Return the first operation: ("cut", offset), or ("ask", epoch)."""
@@ -39,7 +41,7 @@ class Event(NamedTuple):
     cut: tuple[int, ...] = ()
     """The numbers of the records that this event cut off."""
     joined: int = -1
-    """The broker that joined the ISR by this event; -1 if none joined."""
+    """The broker that joined the ISR by this event; -1 if no broker joined."""
 
 
 class BadAnswerError(Exception):
@@ -96,7 +98,7 @@ class TwoBrokers:
         self.acked: list[int] = []
         self.events: list[Event] = []
 
-    # What a script does.
+    # Actions of a test on the world.
 
     def go_on(self, random: Random) -> None:
         """Do one random step. Raises BadAnswerError."""
@@ -162,7 +164,9 @@ class TwoBrokers:
             self._begin_to_follow(follower)
 
     def kill(self, broker: int) -> None:
-        """Kill a broker. If it led, elect the other broker if that one is in the ISR and alive."""
+        """Kill a broker. If it led, elect the other broker, if the other broker is in the ISR and
+        alive.
+        """
         self.replicas[broker].alive = False
         other = 1 - broker
         if broker != self.leader:
@@ -184,7 +188,7 @@ class TwoBrokers:
         elif broker in self.isr:
             self._elect(broker, {broker})
 
-    # What there is to see.
+    # The state of the world, for checks.
 
     def missing(self) -> list[int]:
         """Return the numbers of the acknowledged records that the leader does not have."""
@@ -203,7 +207,7 @@ class TwoBrokers:
                 return offset
         return None
 
-    # Inside.
+    # Private methods.
 
     def _note(self, text: str) -> None:
         self.events.append(Event(text))
@@ -228,7 +232,9 @@ class TwoBrokers:
             self._begin_to_follow(other)
 
     def _hear(self, follower: Replica) -> None:
-        """Handle the follower's LEO in its fetch request. Then the follower may join the ISR."""
+        """Let the leader handle the follower's LEO, which a fetch request contains. The follower
+        may join the ISR then.
+        """
         leader, leo = self.replicas[self.leader], follower.leo
         self._known[follower.broker] = leo
         self._advance()
@@ -256,7 +262,9 @@ class TwoBrokers:
         leader.hw = hw
 
     def _begin_to_follow(self, follower: Replica) -> None:
-        """Ask the follower's code where to cut its log, and cut it. Raises BadAnswerError."""
+        """Ask the follower's code where to cut its log, and cut the log there. Raises
+        BadAnswerError.
+        """
         leader = self.replicas[self.leader]
         asked = self._make()
         reply = asked.follow(follower.epochs(), follower.leo, follower.hw)

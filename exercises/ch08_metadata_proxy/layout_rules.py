@@ -59,7 +59,7 @@ def response(random: Random, brokers: int = 2, topics: int = 2) -> MetadataRespo
 
 
 def encoded(answer: MetadataResponse, version: int, fields: Callable[[str, int], object]) -> bytes:
-    """Return the body of an answer that is encoded with the field names that `fields` returns."""
+    """Return the body of an answer. It is encoded with the fields whose names `fields` returns."""
 
     def of_part(part: str) -> tuple[str, ...]:
         names = fields(part, version)
@@ -74,7 +74,9 @@ def right_body(answer: MetadataResponse, version: int) -> bytes:
 
 
 def first_flag(answer: MetadataResponse, version: int) -> int:
-    """Return the position of the first topic's is_internal, which follows error and name."""
+    """Return the position of the first topic's field is_internal, which follows the fields error
+    and name.
+    """
     before = right_fields("answer", version)
     before = before[: before.index("topics")]
     head = encoded(
@@ -84,7 +86,9 @@ def first_flag(answer: MetadataResponse, version: int) -> int:
 
 
 def read_by_a_client(body: bytes, version: int) -> str:
-    """Return what a client reads from this body, in one line, or the error that it meets."""
+    """Return what a client reads from this body, in one line. If the client cannot read it, return
+    the error.
+    """
     try:
         came = MetadataResponse.decode(body, version, 0)
     except ProtocolError as error:

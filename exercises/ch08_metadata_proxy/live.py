@@ -1,5 +1,5 @@
-"""The live part of 08-1: a proxy answers with the learner's code. Each answer must equal that of a
-broker, even when one broker is dead.
+"""The live part of 08-1: a proxy answers with the learner's code. Each answer must equal a broker's
+answer, even when one broker is dead.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,8 +23,8 @@ DIES: Final = 1
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
-    of each check.
+    """Run the learner's `file` in a proxy, and yield the result of each check. If `file` is None,
+    run the course's own code.
     """
     with learner_proxy(exercise, file, say, patience_s, options=("--target-versions",)) as proxy:
         yield send_by_proxy(proxy, TOPIC, RECORDS)

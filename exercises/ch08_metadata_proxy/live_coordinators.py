@@ -1,7 +1,7 @@
 """The live part of 08-4: the learner's code finds the coordinators of groups in a proxy. Meanwhile
 a broker is restarted, and then it leads its partitions again.
 
-The members are kafka-python, because a proxy is for unmodified clients.
+The members of the groups use kafka-python, because a proxy is for unmodified clients.
 """
 
 import contextlib
@@ -42,8 +42,8 @@ Asked = dict[str, int]
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
-    of each check.
+    """Run the learner's `file` in a proxy, and yield the result of each check. If `file` is None,
+    run the course's own code.
     """
     with learner_proxy(
         exercise, file, say, patience_s, props=PROPS, options=("--find-coordinator",)
@@ -82,8 +82,8 @@ def _commits(proxy: LearnerProxy) -> Step:
 
 
 def _coordinators(address: str) -> Asked:
-    """Return the coordinator of each group, as the broker or proxy at this address answers. Raises
-    OSError and ProtocolError.
+    """Ask the broker or proxy at this address for the coordinator of each group, and return its
+    answers. Raises OSError and ProtocolError.
     """
     return {
         group: ask(

@@ -24,8 +24,8 @@ OPTIONS: Final = (
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
-    of each check.
+    """Run the learner's `file` in a proxy, and yield the result of each check. If `file` is None,
+    run the course's own code.
     """
     with learner_proxy(exercise, file, say, patience_s, brokers=1, options=OPTIONS) as proxy:
         yield _client(proxy, served=True)
@@ -44,7 +44,9 @@ def check_live(
 
 
 def _client(proxy: LearnerProxy, *, served: bool) -> Step:
-    """Check that the proxy serves a client, or that it refuses the client if not `served`."""
+    """Check that the proxy serves a client. If `served` is False, check that the proxy refuses the
+    client.
+    """
     try:
         metadata(proxy.address, [], 5)
     except (OSError, ProtocolError):
@@ -69,7 +71,7 @@ def _reached(proxy: LearnerProxy, state: str) -> Step:
 
 
 def _follows(proxy: LearnerProxy) -> Step:
-    """Check that each state of the target is the right one after the checks so far."""
+    """Check that each state of the target follows from the health checks before it."""
     says = f"Down after {DOWN_AFTER} failures in a row, Up after {UP_AFTER} answers"
     looks: list[bool] = []
     came: list[str] = []

@@ -1,7 +1,7 @@
 """The live part of 08-5: a proxy writes its Metadata answers by the learner's table. Old and new
-clients read them.
+clients read these answers.
 
-The newest client is confluent-kafka, because a proxy is for unmodified clients.
+The newest of the clients is confluent-kafka, because a proxy is for unmodified clients.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,8 +26,8 @@ OLD: Final = {"api.version.request": "false", "broker.version.fallback": "0.9.0"
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in a proxy, and yield the result
-    of each check.
+    """Run the learner's `file` in a proxy, and yield the result of each check. If `file` is None,
+    run the course's own code.
     """
     with learner_proxy(exercise, file, say, patience_s, options=("--target-versions",)) as proxy:
         yield send_by_proxy(proxy, TOPIC, RECORDS)
@@ -40,7 +40,7 @@ def check_live(
 
 
 def _read(proxy: LearnerProxy, version: int) -> Step:
-    """Check that a client of this version reads the same as from a broker."""
+    """Check that a client of this version reads the same from the proxy as from a broker."""
     says = f"a client of version {version} reads the answer"
     theirs = metadata(f"127.0.0.1:{proxy.cluster.port(0)}", [TOPIC], version)
     try:

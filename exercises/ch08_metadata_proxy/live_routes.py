@@ -1,7 +1,7 @@
 """The live part of 08-2: the learner's routes lead clients to two clusters. Meanwhile one of the
 clusters dies and comes back.
 
-The clients are kafka-python, because a proxy is for unmodified clients.
+The clients use kafka-python, because a proxy is for unmodified clients.
 """
 
 import contextlib
@@ -37,8 +37,8 @@ REFUSED: Final = "refused"
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in a proxy for two clusters, and
-    yield the result of each check.
+    """Run the learner's `file` in a proxy for two clusters, and yield the result of each check. If
+    `file` is None, run the course's own code.
     """
     say(f"starting two clusters, and a proxy with {'yours' if file is not None else 'ours'}")
     options = ["--target-versions"]
@@ -74,7 +74,9 @@ def _cluster_id(cluster: Cluster) -> str:
 def _led(
     proxy: LearnerProxy, names: Mapping[str, str], serving: tuple[str, ...], when: str
 ) -> Step:
-    """Check that the proxy leads each client to the right cluster, or refuses it if none serves."""
+    """Check that the proxy leads each client to the right cluster, and refuses a client if none of
+    its clusters serves.
+    """
     expected = {
         client: right_choice(RULES, client, ADDRESS, None, serving) or REFUSED for client in CLIENTS
     }

@@ -1,5 +1,5 @@
-"""The world of exercise 08-4: a proxy gets new copies of a cluster's metadata, and clients ask it
-for the coordinators of their groups.
+"""The world of exercise 08-4: a proxy gets new copies of a cluster's metadata, and clients ask the
+proxy for the coordinators of their groups.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The right answers of exercise 09-5, by the broker's own offset map and filter."""
+"""Compute the right answers of exercise 09-5 with the broker's own offset map and filter."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,7 +22,9 @@ def _rows(records: Sequence[Row]) -> RecordRows:
 
 
 class RightCompaction:
-    """One cleaning pass over plain lists of records, by the broker's OffsetMap and `fate_of`."""
+    """One cleaning pass over plain lists of records. It uses the broker's OffsetMap and
+    `fate_of`.
+    """
 
     def __init__(self, first_dirty: int, most: int) -> None:
         self._first_dirty = first_dirty

@@ -2,7 +2,7 @@
 
 The log is the broker's own, on a disk in memory. It is a copy of a compacted log, so offsets are
 missing between its batches. Each segment also has an index made by the code under test, and the
-readers use that one. The broker's own index shows which entry and which position are right.
+readers use this index. The broker's own index shows which entry and which position are right.
 """
 
 from collections.abc import Callable

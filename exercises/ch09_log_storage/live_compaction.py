@@ -1,9 +1,9 @@
-"""The live part of 09-5: the learner's class compacts a topic in broker 2, which leads.
+"""The live part of 09-5: the learner's class compacts a topic in broker 2, its leader.
 
 Keys are written again and again, and some are deleted. The cleaner makes at least two passes. Then
 a consumer reads all from the beginning.
 
-kafka-python reads, because a client that is not ours judges.
+kafka-python reads the records, so that an independent client judges.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ TOPIC: Final = "lab-095"
 KEYS: Final = 25
 DELETED: Final = 5
 ONCE: Final = 5
-"""The number of keys, next to the deleted ones, that only the first round writes."""
+"""The number of keys that only the first round writes, without the deleted keys."""
 ROUND: Final = 400
 PADDING: Final = "x" * 150
 SETTINGS: Final = ("cleanup.policy=compact", "delete.retention.ms=0")
@@ -190,7 +190,7 @@ def _small(stored: list[Stored], clean_end: int) -> Step:
 
 
 def _no_old_tombstone(stored: list[Stored], deleted_end: int) -> Step:
-    """Check that the tombstones of the first pass are gone after the second."""
+    """Check that the second pass has removed the tombstones that the first pass kept."""
     left = [one.key for one in stored if one.value is None and one.offset < deleted_end]
     seen = f"still there: {', '.join(left)}" if left else "none is left"
     return Step("the tombstones go in the second pass", not left, seen)

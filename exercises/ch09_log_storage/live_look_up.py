@@ -3,7 +3,7 @@
 The broker is restarted before, so that it remembers no position. The consumer then reads single
 records from all over the log.
 
-kafka-python reads, because a client that is not ours judges.
+kafka-python reads the records, so that an independent client judges.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -88,7 +88,7 @@ def _rolled(broker: LearnerBroker) -> Step:
 
 
 def _by_size(broker: LearnerBroker) -> Step:
-    """Check that the bytes left are at least the limit, and less than a segment above it."""
+    """Check that the log keeps the limit's bytes or more, but less than one segment more."""
     says = f"{KEPT_BYTES:,} bytes or more are left, and less than a segment more"
     closed, batch = _sizes(broker)
 

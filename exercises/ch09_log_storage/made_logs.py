@@ -61,8 +61,8 @@ def append_at(log: Log, offset: int, batch: bytes) -> None:
 def random_log(random: Random, *, gaps: bool = False, batches: int = 60) -> Log:
     """Return a log of some segments with batches of random sizes.
 
-    With `gaps`, offsets are missing between batches, and whole ends of segments, as after
-    compaction.
+    With `gaps`, offsets are missing as after compaction: between batches, and at the ends of
+    segments.
     """
     log = empty_log(
         segment_bytes=random.choice((1_500, 3_000, 6_000)),

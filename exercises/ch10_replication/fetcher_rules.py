@@ -25,7 +25,7 @@ OUT_OF_RANGE: Final = "OFFSET_OUT_OF_RANGE"
 
 
 class Answer(NamedTuple):
-    """A follower's log, and the leader's answer about an epoch of it."""
+    """A follower's log, and the leader's answer about one epoch of this log."""
 
     epochs: tuple[tuple[int, int], ...]
     leo: int
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 class Fetcher(Protocol):
-    """A fetcher: the learner's one, compared with the right one, or the right one alone."""
+    """A replica fetcher: RightFetcher, or the learner's fetcher compared with RightFetcher."""
 
     def follow(self, partition: str, epochs: Epochs) -> None: ...
 
@@ -74,7 +74,7 @@ class _State:
 
 
 class RightFetcher:
-    """The right answers. The broker's own rule says where a log is cut."""
+    """A fetcher whose answers are right. The broker's own rule says where a log is cut."""
 
     def __init__(self, backoff_ms: int) -> None:
         self._backoff_ms = backoff_ms
@@ -121,7 +121,7 @@ class RightFetcher:
 
 
 class _Replica:
-    """A partition's two logs, each as the epoch of each record, from offset 0 on."""
+    """The follower's and the leader's log of a partition: lists of the records' epochs."""
 
     def __init__(self, random: Random, most: int) -> None:
         self.common = sorted(random.choices(range(0, 6, 2), k=random.randint(0, most)))
@@ -168,8 +168,8 @@ class FetcherWorld:
                 self._carry_out(name, operation)
 
     def settle(self) -> None:
-        """Let the leader answer without errors until all fetch. Then each log is a prefix of
-        its leader's.
+        """Let the leader answer without errors until all partitions fetch. Then check that each log
+        is a prefix of the leader's log.
         """
         self._now_ms += 60_000
         for name in [*self._replicas]:

@@ -1,7 +1,7 @@
 """The live part of 10-1: the learner's rules move the high watermarks of broker 2, which leads one
 topic and follows in another. Meanwhile a follower is paused.
 
-kafka-python writes and reads, because a client that is not ours judges.
+kafka-python writes and reads the records, so that an independent client judges.
 """
 
 import json

@@ -1,8 +1,8 @@
 """The live part of 10-6: the learner's Fetcher decides what broker 2 does as a follower.
 
-Broker 2 dies with records that no other broker has, and comes back. Meanwhile the beginning of
-another log is deleted. Then another leader is killed and comes back. At last a leader does not hear
-that it was elected. In the end the logs of all brokers have to be equal.
+Broker 2 dies with records that no other broker has, and comes back. Meanwhile the oldest records of
+a second topic are deleted. Then another leader is killed and comes back. At last a leader does not
+hear that it was elected. In the end the logs of all brokers have to be equal.
 """
 
 import json
@@ -148,7 +148,7 @@ class _Scene:
         yield self.send(STEADY, f"{STEADY} continues with its first leader", RECORDS)
 
     def leader_does_not_know(self, learners: bool) -> Iterator[Step]:
-        """Let the controller elect a leader that does not hear of it, because a link is cut."""
+        """Let the controller elect a leader that does not hear of its election: a link is cut."""
         ends = {"broker": self._leader, "other": self._chief}
         self._say(f"the link between brokers {self._leader} and {self._chief} is cut")
         self._cluster.perform("cut-link", ends)
@@ -187,7 +187,7 @@ class _Scene:
         return Step(says, came, "" if came else "it is not", late=not came)
 
     def _elect(self, topic: str) -> Step:
-        """Order the election of the preferred leader in ZooKeeper, and wait for it."""
+        """Order the election of the preferred leader in ZooKeeper. Wait until it leads."""
         order = {"version": 1, "partitions": [{"topic": topic, "partition": 0}]}
         with zookeeper_of(self._cluster) as zookeeper:
             zookeeper.create(ELECTION, json.dumps(order).encode())
@@ -203,8 +203,8 @@ class _Scene:
         return _State(state["leader"], state["leader_epoch"], tuple(state["isr"]))
 
     def _delays(self) -> list[tuple[int, FetcherPartitionDelayed]]:
-        """Return the delays of single partitions in broker 2, each with its time in µs. They begin
-        when broker 2 follows MOVED in its current epoch.
+        """Return the delays of single partitions in broker 2, each with its time in µs. Delays
+        before broker 2 followed the topic MOVED in its current epoch are left out.
         """
         epoch = self._state(MOVED).leader_epoch
         delays: list[tuple[int, FetcherPartitionDelayed]] | None = None

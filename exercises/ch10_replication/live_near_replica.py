@@ -1,7 +1,7 @@
 """The live part of 10-2: the learner's rule sends consumers to followers. Broker 2 leads in rack
 north. Brokers 0 and 1 are in rack east, and one of them is paused.
 
-confluent-kafka reads, because a client that is not ours judges.
+confluent-kafka reads the records, so that an independent client judges.
 """
 
 import json
@@ -60,8 +60,8 @@ def _write_on(broker: LearnerBroker) -> Step:
 
 
 def _sent(broker: LearnerBroker, rack: str, follower: int | None) -> Step:
-    """Let a consumer in this rack read the first records. The leader has to send it to the
-    follower; None: the leader has to answer itself.
+    """Let a consumer in this rack read the first records, and check whether the leader sends it to
+    broker `follower`. With None, the consumer has to read from the leader.
     """
     where = "the leader" if follower is None else "the follower that has all"
     says = f"in rack {rack} a consumer reads from {where}"

@@ -1,8 +1,8 @@
 """The fate of records in the cases of exercise 10-3, played with the broker's own classes.
 
-Broker 0 leads three replicas. Some followers have left the ISR, and some in it do not fetch.
-Records are written, the followers that work fetch them, and broker 0 dies. The controller's own
-rule elects. Then broker 0 comes back, and follows the new leader.
+Broker 0 leads three replicas. Some followers have left the ISR, and some members of the ISR do not
+fetch. Records are written, the other followers fetch them, and broker 0 dies. The controller's own
+rule elects a new leader. Then broker 0 comes back, and follows this leader.
 """
 
 from functools import cache

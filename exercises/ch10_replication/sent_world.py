@@ -111,7 +111,7 @@ class SentWorld:
         self._advance()
 
     def fetch(self, follower: int) -> None:
-        """Let a follower fetch. Its answer is then on its way; an earlier answer is lost."""
+        """Let a follower fetch. An earlier answer on the way to the follower is lost."""
         replica = self.replicas[follower]
         if follower == self.leader or not replica.alive:
             return

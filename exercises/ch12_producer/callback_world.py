@@ -1,7 +1,7 @@
 """Simulated producers, whose callbacks the class of 12-4 stores. Only the order of events counts.
 
-A broker may refuse a batch as too large. The producer then divides it, and each part continues its
-own. A part may be divided again.
+A broker may refuse a batch as too large. The producer then divides the batch into smaller batches,
+its parts. A part may be divided again.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ Called = tuple[int, int]
 
 
 class Callbacks(Protocol):
-    """The class of the exercise. Records and batches have numbers, places begin at 0."""
+    """The class of the exercise. The place of a record is its position in its batch, from 0 on."""
 
     def added(self, batch: int, place: int, record: int) -> object:
         """A record with a callback was put into a batch."""
 
     def divided(self, batch: int, parts: Sequence[tuple[int, int]]) -> object:
-        """A batch was divided: (number of the part, number of its records)."""
+        """A batch was divided into `parts`: (number of the part, number of its records)."""
 
     def ended(self, batch: int) -> object:
         """A batch has ended. Return (place, record) of each callback that has to be called now."""

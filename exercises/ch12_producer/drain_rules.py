@@ -15,7 +15,7 @@ BACKOFF_MS: Final = 100
 
 
 class Rules(Protocol):
-    """An accumulator's decisions: the right ones, or those of a learner."""
+    """The decisions of an accumulator: made by RightAccumulator or by a learner's class."""
 
     def ready(
         self, rows: Sequence[Row], now_ms: int, at_once: bool

@@ -22,7 +22,7 @@ class Result(NamedTuple):
 
 
 class Rules(Protocol):
-    """A producer's decisions: the right ones, or those of a learner."""
+    """The decisions of a producer: made by RightInFlight or by a learner's class."""
 
     def may_send(self, broker: int, partition: str, batch: int) -> bool: ...
 
@@ -45,7 +45,7 @@ class _Known(NamedTuple):
 
 
 class RightInFlight:
-    """The right answers. They are found in the list of all batches that were sent."""
+    """A producer whose decisions are right. It keeps a list of all batches that were sent."""
 
     def __init__(self, max_in_flight: int, idempotent: bool, retries: int) -> None:
         self.max_in_flight = max_in_flight

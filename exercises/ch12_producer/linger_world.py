@@ -172,7 +172,7 @@ class LingerWorld:
 
 
 def trickle(world: LingerWorld, random: Random, partitions: Sequence[str], records: int) -> None:
-    """Let records come at a rate of their own for each partition: slow ones, and some in bursts."""
+    """Send records to the partitions. Each partition has its own rate, with some bursts."""
     gaps = {name: random.choice((5, 20, 45, 60, 200)) for name in partitions}
     due = {name: world.now_ms + random.randint(0, gaps[name]) for name in partitions}
     for _ in range(records):

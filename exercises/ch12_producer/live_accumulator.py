@@ -1,8 +1,9 @@
 """The live part of 12-1: the learner's class decides when our producer sends which batches.
 
-One producer has a long linger.ms: it sends each batch for a different reason. The other sends one
-batch in each request, and has one request in flight. The leader is paused while the deques fill.
-Later a follower is stopped, and the leader refuses all batches, because one replica is missing.
+One producer has a long linger.ms: it sends each batch for a different reason. The other producer
+sends one batch in each request, and has one request in flight. The leader is paused while the
+deques fill. Later a follower is stopped, and the leader refuses all batches, because one replica is
+missing.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -4,7 +4,7 @@ One topic takes only small batches. The producer's batches are larger, so they a
 their parts are divided again. One record is too large for the topic even alone. A consumer says at
 which offset each record really is.
 
-The consumer is kafka-python, because a client that is not ours judges ours.
+The consumer is kafka-python, so that an independent client judges our producer.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

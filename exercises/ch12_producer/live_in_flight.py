@@ -1,9 +1,10 @@
 """The live part of 12-3: the learner's class decides which batches are in flight in two producers.
 
-One producer has one request in flight, the other is idempotent. A follower is stopped, so the
-leader refuses batches. Then the leader is killed with requests in flight, and comes back.
+One producer has at most one request in flight, and the other producer is idempotent. A follower is
+stopped, so the leader refuses batches. Then the leader is killed with requests in flight, and comes
+back.
 
-kafka-python reads the records, because a client that is not ours judges ours.
+kafka-python reads the records, so that an independent client judges our producers.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """The live part of 12-2: the learner's class is the DefaultPartitioner of our producer.
 
-The same keys go to one topic by this producer, and to another one by an unmodified client.
+This producer sends records to one topic. An unmodified client sends the same keys to another.
 """
 
 from collections.abc import Callable, Iterator, Sequence

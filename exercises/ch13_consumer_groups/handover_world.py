@@ -26,7 +26,7 @@ class Handover(Protocol):
 
 
 def right(rows: Sequence[Row]) -> dict[str, list[int]]:
-    """Return the right partitions now: all that a member wants and no other member has."""
+    """Return what each member gets now: all partitions that it wants and no other member has."""
     return {
         row.member: [
             one
@@ -67,8 +67,8 @@ class HandoverWorld:
         ]
 
     def rebalance(self, missing: Sequence[str] = ()) -> bool:
-        """Let all members join, and take their answers, except the `missing` ones. Return whether
-        another rebalance follows, because a member gave something up.
+        """Let all members join and get their answers. The `missing` members get no answer. Return
+        whether another rebalance follows: a member missed its answer, or gave up a partition.
         """
         self.generation += 1
         rows = self.rows()

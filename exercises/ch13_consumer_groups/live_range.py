@@ -1,5 +1,5 @@
 """The live part of 13-1: the learner's class is the assignor `range` of the consumer that leads a
-group. Two of the group's members are unmodified.
+group. Two members of the group are unmodified clients.
 """
 
 from collections import Counter
@@ -77,7 +77,7 @@ class Group:
         return self.divided("the first member has all partitions")
 
     def grow(self) -> None:
-        """Let a static member and two unmodified ones join."""
+        """Let a static member and two unmodified members join."""
         self._consumers.open(
             STATIC,
             {**self._config, "client.id": STATIC, "group.instance.id": INSTANCE},
@@ -89,12 +89,12 @@ class Group:
             self.unmodified.append(one)
 
     def _has(self) -> list[frozenset[TopicPartition]]:
-        """Return the partitions of the first member, of the static one, and of the others."""
+        """Return the partitions of the first, the static, and the two unmodified members."""
         ours = [frozenset(one.partitions) for one in self._consumers.members().values()]
         return ours + sorted((one.partitions for one in self.unmodified), key=sorted)
 
     def _right(self) -> list[frozenset[TopicPartition]]:
-        """Return their partitions by the rule. The leader knows the unmodified members' ids."""
+        """Return the partitions that each member must have by the rule of `range`."""
         ours = self._consumers.members()
         ids = [one.member_id for one in ours.values()]
         led = list(filter(_is_led, self._consumers.listener.events()))

@@ -1,5 +1,5 @@
 """The live part of 13-2: the learner's class is the assignor `sticky` of a group of our consumers.
-One of them leaves, and another one comes.
+One consumer leaves, and a new consumer joins.
 """
 
 from collections import Counter
@@ -53,7 +53,7 @@ def check_live(
 
 
 class Group:
-    """The members of the live group, and what they had when it was settled last."""
+    """The members of the live group, and their partitions after the last rebalance."""
 
     def __init__(self, consumers: LearnerConsumers, servers: str) -> None:
         self._consumers = consumers
@@ -76,7 +76,7 @@ class Group:
         return {name: frozenset(one.partitions) for name, one in members.items()}
 
     def settles(self, says: str, most_moved: int) -> Step:
-        """Wait until each partition has one member. Then judge the shares and the moves."""
+        """Wait until each partition has one member. Check the sizes of the shares and the moves."""
         before, now = self.has, self._now()
 
         def settled() -> bool:

@@ -1,4 +1,4 @@
-"""The right member of exercise 13-4: our own membership, which the exercise's events change."""
+"""The right answers of exercise 13-4: our own class Membership gets the exercise's events."""
 
 from typing import Final
 

@@ -37,7 +37,7 @@ class StormWorld:
     def __init__(
         self, watches: Sequence[Watch], topics: dict[str, int], random: Random, *, strict: bool
     ) -> None:
-        """Let all members see the metadata and join. With `strict`, a wrong answer raises."""
+        """Let all members see the metadata and join. `strict`: a wrong answer raises an error."""
         self._watches = watches
         self._random = random
         self._strict = strict
@@ -78,7 +78,7 @@ class StormWorld:
         return "", "it has the same topics as when it joined; their order does not matter"
 
     def metadata(self, number: int, rows: Sequence[tuple[str, int]] | None = None) -> None:
-        """Let a member see new metadata. If it joins again, so do all. Raises WrongAnswerError."""
+        """Let a member see new metadata. If it rejoins, all do. Raises WrongAnswerError."""
         came = self._show(number, rows)
         right, why = self.right(number)
         if self._strict and came != right:
@@ -108,14 +108,14 @@ class StormWorld:
         self.events.append(f"generation {self.generation}: {'; '.join(words)}")
 
     def lead(self, number: int) -> None:
-        """Let another member lead from the next generation on, which begins now."""
+        """Begin a new generation with a new leader of the group: member `number`."""
         self.leader = number
         self.events.append(f"member {number} leads from now on")
         self._rebalance()
 
 
 def happen(world: StormWorld, random: Random, steps: int) -> None:
-    """Let topics come, go and grow, and let members see it. Raises WrongAnswerError."""
+    """Let topics come, go and grow, and let members see new metadata. Raises WrongAnswerError."""
     for _ in range(steps):
         match random.randrange(9):
             case 0:

@@ -1,4 +1,4 @@
-"""Simulated consumers with the automatic commit of exercise 14-4. They end by kill -9.
+"""Simulated consumers with the automatic commit of exercise 14-4. Each is killed by kill -9.
 
 A program calls poll(), works on each record that it returned, and calls poll() again. Records come
 from the broker into the consumer's buffer at any time.
@@ -16,7 +16,7 @@ WORK_MS: Final = (5, 60)
 
 
 class Rules(Protocol):
-    """The class of the exercise: the right one, or that of a learner."""
+    """The class of exercise 14-4: RightAutoCommit, or a learner's class."""
 
     def fetched(self, partition: str, offsets: Sequence[int]) -> object: ...
 
@@ -28,7 +28,7 @@ class Rules(Protocol):
 class _Returned(NamedTuple):
     record: Record
     poll: int
-    """The number of the poll() that returned it."""
+    """The number of the poll() that returned the record."""
 
 
 class RightAutoCommit:
@@ -65,7 +65,7 @@ class RightAutoCommit:
         return offsets, records
 
     def new(self, partitions: Sequence[str]) -> Offsets:
-        """Return the position of each partition, if it is not committed yet."""
+        """Return the positions of the partitions whose position is not committed yet."""
         found: Offsets = {}
         for partition in sorted(partitions):
             offsets = [one.record[1] for one in self.returned if one.record[0] == partition]
@@ -84,7 +84,7 @@ class RightAutoCommit:
 
 
 class AutoCommitWorld:
-    """A log of some partitions, and one member after the other that reads it."""
+    """A log of some partitions, and members that read it, one after the other."""
 
     def __init__(self, random: Random, first: Mapping[str, int], each: int) -> None:
         """`first` is the first offset of each partition, which has `each` records."""
@@ -172,7 +172,7 @@ class AutoCommitWorld:
         self._tell("kill -9")
 
     def lost(self) -> list[Record]:
-        """Return the records before the committed offsets that are not done."""
+        """Return the records below the committed offsets on which no member has worked."""
         return [
             (name, offset)
             for name, at in self.committed.items()

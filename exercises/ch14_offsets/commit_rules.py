@@ -9,7 +9,7 @@ Offsets = dict[str, int]
 
 
 class Rules(Protocol):
-    """A consumer's decisions about commits: the right ones, or those of a learner."""
+    """A consumer's decisions about commits: made by RightCommits or by a learner's class."""
 
     def assigned(self, partitions: Sequence[str]) -> object: ...
 
@@ -132,7 +132,7 @@ class _Member:
 class CommitWorld:
     """A group that reads some partitions. Members join, leave, are expelled and are killed.
 
-    `make` makes the rules of a member. A killed member makes no more calls.
+    Each member that joins takes one of the objects `rules`. A killed member makes no more calls.
     """
 
     def __init__(self, rules: Sequence[Rules], random: Random, partitions: int, log: int) -> None:
@@ -194,7 +194,7 @@ class CommitWorld:
         self._rebalance()
 
     def _rebalance(self) -> None:
-        """Let all members give up their partitions, commit, and get others."""
+        """Let all members give up their partitions, commit, and get new partitions."""
         for member in self._members:
             if member.partitions:
                 offsets = member.rules.revoked(list(member.partitions))
@@ -256,7 +256,7 @@ class CommitWorld:
         member.rules.answered(stored)
 
     def _store(self, member: _Member, offsets: Offsets) -> None:
-        """Store offsets. The coordinator refuses those of partitions that others have."""
+        """Store the offsets of the member's partitions. The coordinator refuses all others."""
         self.committed |= {name: at for name, at in offsets.items() if name in member.partitions}
 
 

@@ -52,8 +52,8 @@ class Group:
         self.ever_done.update(chosen)
 
     def taken(self, offsets: Mapping[int, int]) -> Records:
-        """The partitions now have other owners, which begin at these offsets. Return the
-        records that are read again.
+        """Note that new owners of the partitions begin at these offsets. Return the records that
+        they read again.
         """
         self.done = {(n, offset) for n, at in offsets.items() for offset in range(at)}
         return {(n, offset) for n, at in offsets.items() for offset in range(at, EACH)}
@@ -147,7 +147,7 @@ def _partitions(state: State) -> set[int]:
 
 
 def _out_of_order(group: Group, first: Reader, say: Callable[[str], None]) -> Step:
-    """Let the first member read all. Its workers leave one record in each partition."""
+    """Let the first member read all records. Its workers finish all but one in each partition."""
     say("a member reads all records. Its workers leave one record of each partition")
     first.subscribe(TOPIC)
     first.wait_for(lambda s: len(s.polled) == PARTITIONS * EACH, "the member has not read all")

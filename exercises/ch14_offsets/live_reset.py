@@ -125,8 +125,8 @@ def _found(state: State, partition: int) -> list[Found]:
 def _read(
     says: str, one: Reader, partition: int, expected: Sequence[Found], name: str
 ) -> Step | None:
-    """Wait until a consumer has read the expected number of records. Compare them. None: they are
-    the same.
+    """Wait until a consumer has read the expected number of records. Return None if the records are
+    right.
     """
     late = f"{says}: {name} has not read {len(expected)} records"
     state = one.wait_for(lambda now: len(_found(now, partition)) >= len(expected), late)
@@ -181,7 +181,7 @@ def _reset(
     case: str,
     say: Callable[[str], None],
 ) -> Step:
-    """Let all consumers begin in a partition where the policy has to decide."""
+    """Let all consumers begin in a partition where auto.offset.reset has to decide."""
     says = f"{case}: earliest, latest and none have their effects"
     say(f"{case}: the policies decide")
     before = _positions(readers[LATEST], partition)
@@ -208,7 +208,7 @@ def _reset(
 
 
 def _time(one: Reader, say: Callable[[str], None]) -> Step:
-    """Let the program seek to a time between two records, where the policy had failed."""
+    """Let the consumer with the policy `none` seek to a time between two records."""
     says = "a time leads to the first record that is not older"
     say("the program seeks to a time between two records")
     one.forget()
@@ -234,7 +234,7 @@ def _after_the_last(cluster: Cluster, one: Reader, say: Callable[[str], None]) -
 def _truncate(
     cluster: Cluster, readers: Mapping[str, Reader], say: Callable[[str], None]
 ) -> Iterator[Step]:
-    """Let the consumers read records that only the leader has, and kill it."""
+    """Let the consumers read records that only the leader has, and kill the leader."""
     says = "after a truncation, earliest and latest read what was never read, and none fails"
     say(f"broker {FOLLOWER} stops, and {UNSAFE} records are read that only the leader has")
     for one in readers.values():

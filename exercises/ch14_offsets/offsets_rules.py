@@ -1,7 +1,7 @@
 """The right answers of exercise 14-3, and a log of `__consumer_offsets` that groups write.
 
-The broker's own offset map and filter decide what compaction keeps, on keys as the
-coordinator writes them. What expires follows KIP-211: tests/unit/exercises compares it with the
+The keys have the coordinator's format, and the broker's own offset map and filter decide what
+compaction keeps. Offsets expire by KIP-211: tests/unit/exercises compares this with the
 coordinator.
 """
 

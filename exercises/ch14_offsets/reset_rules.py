@@ -14,7 +14,7 @@ FAIL: Final[Answer] = ("fail",)
 
 
 class Rules(Protocol):
-    """A consumer's decisions: the right ones, or those of a learner."""
+    """A consumer's decisions: made by RightReset or by a learner's class."""
 
     def begin(self, partition: str, committed: int | None) -> Answer: ...
 

@@ -1,7 +1,7 @@
 """A log with transactions, for exercises 15-2 and 15-5: the broker's own log and its own reader.
 
-A test or a generator writes batches and markers. The log says how far a reader may read, which
-aborted transactions a fetch gets, and the reader's own filter says which records a program gets.
+A test or a generator writes batches and markers. The log decides how far a reader may read, and
+which aborted transactions a fetch gets. The reader's filter decides which records a program gets.
 """
 
 from typing import Final, NamedTuple

@@ -1,6 +1,6 @@
-"""The world of exercise 15-4: producers write in transactions to some partitions. A batch needs
-some time to arrive. Each producer has a coordinator, which adds partitions to its transaction and
-sends markers to them. A leader refuses a producer whose epoch is older than the one that it knows.
+"""The world of exercise 15-4: producers write transactions to partitions. A batch needs time to
+arrive. Each producer has a coordinator, which adds partitions to its transaction and sends the
+markers. A leader refuses a producer with an older epoch than the epoch that the leader knows.
 """
 
 from collections.abc import Callable, Sequence
@@ -128,7 +128,7 @@ class HangingWorld:
         self._mark(producer, markers, "init()", "abort")
 
     def send(self, producer: int, partition: int) -> None:
-        """Let a producer send a batch in its transaction. It adds the partition first."""
+        """Let a producer add a partition to its transaction, and send a batch to the partition."""
         life = self.lives[producer]
         if partition not in life.added:
             answer = self.codes[producer].add(life.epoch, partition)
@@ -182,7 +182,7 @@ class HangingWorld:
     # What there is to see.
 
     def hanging(self) -> list[tuple[int, int, int]]:
-        """Return (partition, producer, first offset) of each transaction without a future end."""
+        """Return (partition, producer, first offset) of each transaction that nobody will end."""
         return [
             (number, producer, first)
             for number, partition in self.partitions.items()

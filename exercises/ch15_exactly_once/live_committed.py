@@ -1,4 +1,4 @@
-"""The live part of 15-2: the learner's class decides in broker 2, which leads, what readers of
+"""The live part of 15-2: the learner's class decides in broker 2, the leader, what readers of
 committed records get. Two transactional producers write in turns, and each aborts once.
 """
 
@@ -74,7 +74,7 @@ def _write(broker: LearnerBroker, producer: Producer, *values: str) -> None:
 
 
 def _reads(broker: LearnerBroker, when: str, wanted: list[str]) -> Step:
-    """Read the committed records with an unmodified reader. They have to be these.
+    """Check that an unmodified reader of committed records gets the records `wanted`.
 
     A reader may be early, because the marker is not replicated yet. So it tries again.
     """
@@ -92,7 +92,7 @@ def _reads(broker: LearnerBroker, when: str, wanted: list[str]) -> Step:
 
 
 def _fetch(broker: LearnerBroker, offset: int) -> tuple[bytes, list[tuple[int, int]]]:
-    """Fetch committed records from this offset: the records, and the aborted transactions."""
+    """Fetch with read_committed from an offset. Return records and aborted transactions."""
     partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=MOST_BYTES)
     request = FetchRequest(
         replica_id=-1,
@@ -121,8 +121,8 @@ def _kind(header: BatchHeader, batch: bytes) -> str:
 
 
 def _filters(broker: LearnerBroker, learner: Learner) -> Step:
-    """Let the learner's filter read what the leader returns to fetches from each offset. It has to
-    find what an unmodified reader reads.
+    """Fetch from each offset, and give each response to the learner's filter. Check that the filter
+    passes the records that an unmodified reader gets.
     """
     says = "your filter reads what an unmodified reader reads, from each offset on"
     servers = broker.cluster.bootstrap_servers
@@ -156,8 +156,8 @@ def _batches(records: bytes) -> Iterator[tuple[Batch, list[str]]]:
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Run the learner's `file` (the shipped code if it is None) in broker 2, and then its filter on
-    what broker 2 returns. Yield the result of each check.
+    """Run the learner's `file` (the shipped code if it is None) in broker 2. Then give broker 2's
+    responses to the learner's filter. Yield the result of each check.
     """
 
     def with_filter(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:

@@ -1,4 +1,4 @@
-"""The live part of 15-1: the learner's check decides in broker 2, which leads.
+"""The live part of 15-1: the learner's check decides about batches in broker 2, the leader.
 
 An idempotent producer loses the acknowledgements of five batches: a follower is paused until the
 client's connections have ended. Then batches of other producers come in requests made by hand.
@@ -135,7 +135,7 @@ def _writes(broker: LearnerBroker, before: int, producer: Producer) -> bool:
 
 
 def _wait(broker: LearnerBroker, done: Callable[[], bool], producer: Producer) -> bool:
-    """Serve the producer until `done` returns True. Return False if it does not in time."""
+    """Poll the producer until `done` returns True. Return False if the time is over first."""
 
     def served() -> bool:
         producer.poll(0)
@@ -147,7 +147,7 @@ def _wait(broker: LearnerBroker, done: Callable[[], bool], producer: Producer) -
 def _by_hand(
     broker: LearnerBroker, producer: int, what: str, batches: Sequence[tuple[int, int, int]]
 ) -> Step:
-    """Send these batches, each in a request of its own. The answers have to be the right ones."""
+    """Send these batches, each in a separate request. Compare the answers with right answers."""
     says = f"{what}: the leader answers each batch rightly"
     port = broker.cluster.port(BROKER)
     right: Right | None = None

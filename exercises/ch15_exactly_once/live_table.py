@@ -108,7 +108,7 @@ def _reads(broker: LearnerBroker, wanted: list[str]) -> Step:
 
 
 def _by_hand(broker: LearnerBroker) -> Step:
-    """Send the requests of the story to the coordinator. The errors have to be the right ones."""
+    """Send a fixed list of requests to the coordinator, and check the error in each answer."""
     says = "requests that come again or too late get the right answers"
     hand = ByHand(broker)
     try:

@@ -1,4 +1,4 @@
-"""Programs that write in transactions, for the operate exercise and its reference solution."""
+"""Programs that write in transactions, for exercise 15-6 and its reference solution."""
 
 from collections.abc import Sequence
 

@@ -84,7 +84,7 @@ class File(NamedTuple):
 
 
 def files_of(left: Iterable[LeftFile]) -> list[File]:
-    """Return the files with records in the folders `batch=…`. Raises KeyError without columns."""
+    """Return the files with records in the folders `batch=…`. A missing column raises KeyError."""
     found = []
     for file in left:
         folder = file.path.rpartition("/")[0]

@@ -32,7 +32,7 @@ class View(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether the view is one of the day."""
+        """Whether the view is in the day of the report."""
         return 0 <= self.at_ms < DAY_MS
 
     def drawn(self) -> str:

@@ -155,7 +155,7 @@ class RightAlarm:
         return next((one for one in self.judged if one.minute == minute), None)
 
     def compared(self, one: Judged) -> str:
-        """Return a text that compares the two products. They decide whether a minute is hot."""
+        """Return the comparison that decides whether a minute is hot, with its numbers, as text."""
         base_failed, base_lines = one.baseline
         times = self.settings.times
         left, right = one.failed * base_lines, times * (base_failed + 1) * one.lines

@@ -1,6 +1,6 @@
 """Makes up incidents for exercise 16-8, as events like those of real brokers.
 
-The events of an `Incident` can be written to a file that every instrument of the course reads.
+The events of an `Incident` can be written to a file that every tool of the course can read.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Makes the jobs of a test on one cluster: each with a topic of its own, and with a connector."""
+"""Makes the jobs of a test on one cluster. Each job has its own topic, and uses one connector."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -31,8 +31,8 @@ NEWER: Final = 300
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Fill a topic, let the job report on the day, once and again, and yield the checks of its
-    tables. `patience_s` is not needed, because the job ends by itself. Raises ClusterError.
+    """Fill a topic, let the job report on the day twice, and yield the checks of its tables.
+    `patience_s` is not needed, because the job ends by itself. Raises ClusterError.
     """
     say(f"a cluster of three brokers starts, and a topic gets {PARTITIONS * VIEWS:,} views")
     with (

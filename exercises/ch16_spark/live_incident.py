@@ -4,7 +4,7 @@ learner's report on them.
 First, members of a group join and leave. Then a follower is paused or cut off, and at the end the
 leader is killed. The right answers are computed from the recorded events, so they are exact.
 
-The group's members and the producer use kafka-python, so the incident's clients are not ours.
+The group's members and the producer use kafka-python, which is independent of this project.
 """
 
 import tempfile
@@ -96,7 +96,7 @@ class Recordings:
                         self._seen.append(envelope)
 
     def wait_for(self, what: str, done: Callable[[list[Envelope]], bool]) -> None:
-        """Wait until `done` accepts the events so far. Raises ClusterError after the patience."""
+        """Wait until `done` accepts the events so far. Raises ClusterError if it takes too long."""
         end_s = time.monotonic() + self._patience_s
         while True:
             with self._lock:

@@ -1,5 +1,5 @@
 """The live part of the PySpark exercises on streams of JSON: topics of a real cluster, read with
-both connectors. The rows are compared with the right ones, and so are the two connectors.
+both connectors. With each connector, the rows must be the right ones.
 """
 
 import json
@@ -156,8 +156,8 @@ def value_of(schema: str, row: Row) -> dict[str, object]:
 def sales(random: Random) -> Scene:
     """Make the orders of 16-10s. All copies of an order are in one partition, in their order.
 
-    A micro-batch reads the partitions in proportion, and so one may be some seconds of the log
-    ahead of another. Four orders a second make that far less than the 2 minutes of the watermark.
+    A micro-batch reads a share of each partition, so one partition may be ahead of another. With
+    four orders a second, this is some seconds: far less than the watermark's 2 minutes.
     """
     *batches, end = random_orders(random, 1, SALES_ORDERS, steps_s=(0, 0, 0, 1))
     right = RightSales()

@@ -44,8 +44,8 @@ class OldQuery:
         (folder / "checkpoint" / "commits").mkdir()
 
     def batch(self, *, writes: float = 1.0, noted: bool = True) -> None:
-        """Plan a micro-batch with all new records, write a part of its rows. With `noted`, record
-        in the checkpoint that the micro-batch is done.
+        """Plan a micro-batch with all new records, and write a part of its rows. With `noted`,
+        record in the checkpoint that the micro-batch is done.
         """
         begins, self._begins = self._begins, list(self._topic.ends)
         offsets: dict[str, dict[str, int | str]] = {
@@ -68,7 +68,7 @@ class OldQuery:
         self._number += 1
 
     def leaves(self, name: str) -> None:
-        """Leave a file that Spark wrote when it was killed, or a checksum, in the checkpoint."""
+        """Put a file into the checkpoint as Spark does: a checksum, or what a kill leaves."""
         self._put(name, "v1")
 
     def _write(self, places: list[tuple[int, int]]) -> None:

@@ -17,7 +17,7 @@ Step = tuple[object, ...]
 
 
 class Code(Protocol):
-    """The class ExactlyOnce of exercise 16-4: the learner's, or the right one."""
+    """The class ExactlyOnce of exercise 16-4: a learner's class, or the solution."""
 
     def next_batch(
         self,

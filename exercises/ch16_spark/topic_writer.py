@@ -9,8 +9,8 @@ from kafka_edu.supervisor.cluster import ClusterError
 
 
 class Record(NamedTuple):
-    """A record to write. Without a partition, the key chooses it. Without a timestamp, it has the
-    current time.
+    """A record to write. Without a partition, the key chooses the partition. Without a timestamp,
+    it has the current time.
     """
 
     value: str

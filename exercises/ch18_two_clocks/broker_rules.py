@@ -1,7 +1,7 @@
 """Five rules of a broker in one class (exercise 18-5), and brokers of the simulator that use it.
 
-Each rule is a pure function of numbers. The broker's own code calls it, emits the events, and
-writes what follows into logs and znodes.
+Each rule is a pure function of numbers. The broker's own code calls the rules, emits the events,
+and acts on the answers: it changes logs and znodes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class Rules(Protocol):
 
 
 class RightRules:
-    """The right rules: those of the broker, which stay its own while others `serve`."""
+    """The right rules: the broker's own rules. They stay available inside `serve`."""
 
     def elect(self, replicas: Sequence[int], isr: Sequence[int], live: Sequence[int]) -> int | None:
         return offline_partition_leader_election(replicas, isr, live, False)
@@ -151,8 +151,8 @@ def random_question(random: Random, rule: str, first: int = 0) -> Question:
 
 
 class LearnersRules:
-    """The rules of a learner's object. It checks that each answer is possible, not that it is
-    right. After a failure, the right rules answer.
+    """The rules of a learner's object. An answer only has to be possible, and is not compared with
+    the right answer. After a failure, RightRules answers instead.
     """
 
     def __init__(self, learner: Learner) -> None:
@@ -217,7 +217,7 @@ class LearnersRules:
 
 
 class _Asked(NamedTuple):
-    """Functions that replace the broker's own, and turn its arguments into those of a rule."""
+    """Functions that replace functions of the broker. Each passes its arguments to a rule."""
 
     rules: Rules
 
@@ -258,7 +258,7 @@ class _Asked(NamedTuple):
 
 @contextmanager
 def serve(rules: Rules) -> Iterator[None]:
-    """Let all simulated brokers use these rules while the block runs."""
+    """Let all simulated brokers use these rules inside the `with` block."""
     asked = _Asked(rules)
     with ExitStack() as stack:
         for place, name, function in (

@@ -1,4 +1,4 @@
-"""Loops that note each step, and one of them asks a learner's agenda (18-1) what happens next.
+"""Two loops that note each step. LearnerLoop asks a learner's agenda (18-1) for the next event.
 
 Each step of `LearnerLoop` is one question to the learner's process. It has all calls since the last
 step, and then `next`. The loop checks that the answer is possible. It does not check that it is
@@ -18,7 +18,7 @@ MOST_STEPS: Final = 100_000
 
 
 class LearnerStalledError(SimulationStalledError):
-    """The learner's agenda has raised, or has given an answer that cannot be. The run ends."""
+    """The learner's agenda has raised an error, or given an impossible answer. The run ends."""
 
 
 class _Handle(SimHandle):
@@ -58,7 +58,7 @@ class LoopStep(NamedTuple):
 
 
 class _LoopOfSteps(SimLoop):
-    """A loop in which each callback is a step, also one that could run at once."""
+    """A loop in which each callback is a step, even a callback that could run at once."""
 
     def call_in(self, process: SimProcess, callback: Callable[..., object], *args: object) -> None:
         self.run_in(process, callback, *args)
@@ -106,7 +106,7 @@ class CourseLoop(_LoopOfSteps):
 
 
 class LearnerLoop(_LoopOfSteps):
-    """A SimLoop without a queue of its own: the learner's agenda has it."""
+    """A SimLoop without a queue: the learner's agenda holds the waiting events."""
 
     def __init__(self, learner: Learner) -> None:
         super().__init__()

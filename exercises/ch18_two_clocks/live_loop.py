@@ -111,7 +111,7 @@ def _repeats(first: Played, second: Played) -> Step:
 
 
 def _same_steps(ours: Played, first: Played) -> Step:
-    """Compare the learner's steps with ours. Name the first one that is another."""
+    """Compare the learner's steps with ours. Name the first step that differs."""
     says = "each event runs at its turn"
     for number, (right, came) in enumerate(zip(ours.steps, first.steps, strict=False), 1):
         if right != came:

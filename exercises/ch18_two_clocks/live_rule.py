@@ -92,7 +92,7 @@ def _words(faults: set[Fault]) -> str:
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Play runs without a bug, and runs with one, with the learner's rule among the others."""
+    """Play runs without a bug and runs with a bug. The learner's rule is one of the rules."""
     assert file is not None  # no step of this part can be late
     learner = Learner(file, exercise.wanted)
     first, other = map(learner.with_hash_seed, HASH_SEEDS)

@@ -19,7 +19,7 @@ SEED: Final = 1
 
 
 class Runs:
-    """Plays the run with some of its acts, each of these only once."""
+    """Plays a run with some of its acts. The same acts are played only once."""
 
     def __init__(self, run: Scenario) -> None:
         self._run = run
@@ -37,7 +37,7 @@ class Runs:
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Let the course's shrinker work on a run, and then the learner's."""
+    """Let the course's shrinker work on a run, and then the learner's shrinker."""
     assert file is not None  # no step of this part can be late
     run = scenario(SEED)
     runs = Runs(run)

@@ -1,7 +1,7 @@
 """The live part of 18-5: the learner's five rules serve in all brokers of simulated clusters.
 
-With the starter's rules, each of these schedules loses acknowledged records. The facts of the
-learner's runs must be those of runs with the broker's own rules.
+With the starter's rules, each schedule of this live part loses acknowledged records. The facts of
+the learner's runs must be those of runs with the broker's own rules.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ def searched(seed: int) -> Scenario:
 def check_live(
     exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
 ) -> Iterator[Step]:
-    """Play the schedules with the learner's rules, and with the broker's own."""
+    """Play the schedules with the learner's rules, and with the broker's own rules."""
     assert file is not None  # no step of this part can be late
     learner = Learner(file, exercise.wanted)
     try:

@@ -1,4 +1,4 @@
-"""What 18-1 judges a learner's agenda by: the loop of the course's own simulator."""
+"""Judge a learner's agenda of 18-1 by the loop of the course's own simulator."""
 
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ class Waits(NamedTuple):
 
 
 class Judged:
-    """A learner's agenda next to the course's: both get the same calls. Each `next` is compared."""
+    """Gives the same calls to a learner's agenda and the course's agenda. Compares each `next`."""
 
     def __init__(self, learner: Learner) -> None:
         self._made = learner.make()
@@ -128,7 +128,7 @@ class Judged:
             del self._state[process]
 
     def next(self, until: int) -> Answer:
-        """Return the right answer. Raises Mismatch if the learner's is a different one."""
+        """Return the right answer. Raises Mismatch if the learner's answer is different."""
         before = self.now
         came = self._tell("next", until)
         right = self._right.next(until)
@@ -146,7 +146,7 @@ class Judged:
         return right
 
     def run(self, until: int) -> list[tuple[int, int]]:
-        """Return all events that run by then, with their times. They are right."""
+        """Run all events up to `until`. Return (event, time) of each. Raises Mismatch."""
         ran = []
         while (answer := self.next(until)) is not None:
             ran.append(answer)

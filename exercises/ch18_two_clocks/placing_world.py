@@ -54,7 +54,7 @@ class Call(NamedTuple):
 
 
 class RightPlacer:
-    """The broker with the fewest partitions gets the next one; of several, the first to join."""
+    """Places by the rule: fewest partitions first; among equal brokers, the first that joined."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, list[str]]] = []
@@ -73,7 +73,7 @@ class RightPlacer:
         return [(one, self.place(one)) for one in left]
 
     def equal(self, leaving: str = "") -> int:
-        """Return how many brokers have the fewest partitions, without the one that leaves."""
+        """Return how many brokers have the fewest partitions. Broker `leaving` does not count."""
         sizes = [len(has) for name, has in self.rows if name != leaving]
         return sizes.count(min(sizes, default=0))
 

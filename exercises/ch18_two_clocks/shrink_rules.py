@@ -41,7 +41,7 @@ def allowed_runs(acts: int, fails: Fails) -> int:
 def shrink(
     learner: Learner, acts: int, fails: Fails, most_runs: int, *, look: bool = False
 ) -> Shrunk:
-    """Play what the learner's shrinker wants, to its end, and check each answer. Raises Mismatch.
+    """Play the runs that the learner's shrinker asks for, and check each answer. Raises Mismatch.
 
     With `look`, ask for the shortest run after each run too.
     """

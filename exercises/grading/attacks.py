@@ -1,6 +1,6 @@
 """Hostile submissions: they try to get points without work, or to do harm.
 
-`python -m exercises.grading.attacks docs/grading.md` writes the table of them into docs/grading.md.
+`python -m exercises.grading.attacks docs/grading.md` writes a table of the attacks into this page.
 Each source is added before a learner's file that answers wrongly. In the sources, COURSE stands for
 the folder of the course, OTHER for the path of another submission, and PORT for a port of this
 machine.

@@ -60,7 +60,7 @@ class Kind(StrEnum):
 
     NAMESPACES = NAMESPACES
     SPARK = SPARK
-    """The same for Spark jobs, which need more: a JVM, threads, memory and brokers."""
+    """A jail for Spark jobs, which need more: a JVM, threads, memory and brokers."""
     USER = "user"
     TRUSTED = "trusted"
     """No jail: only the same limits as in `lab check`."""
@@ -384,8 +384,8 @@ def grade_class(
 def _notes(
     exercise: Exercise, submissions: Sequence[Submission], roster: Roster | None
 ) -> Iterator[str]:
-    """Yield a remark for each submission about its work, its numbers and its name; empty if
-    none.
+    """Yield a remark for each submission: a copied file, the numbers of another student, a name
+    that is not in the roster. The remark is empty if all is in order.
     """
     reference = fingerprint(exercise.solution.read_bytes())
     starter = fingerprint(exercise.starter.read_bytes())
@@ -415,7 +415,7 @@ def _notes(
 
 
 def fingerprint(content: bytes) -> str:
-    """Return a hash of a file that comments, blank lines and white space do not change.
+    """Return a hash of a file. Comments, blank lines and white space do not change the hash.
 
     An empty file has the empty text as its hash.
     """

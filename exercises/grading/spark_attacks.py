@@ -1,8 +1,8 @@
 """Hostile submissions of Spark jobs: they try to get points without work, or to do harm.
 
-`python -m exercises.grading.spark_attacks docs/grading.md` writes the table of them into
-docs/grading.md. Each source is put behind a job that answers wrongly. COURSE, OTHER and PORT mean
-the same as in `attacks`, and LEFT is the folder into which the job may write.
+`python -m exercises.grading.spark_attacks docs/grading.md` writes a table of the attacks into this
+page. Each source is put behind a job that answers wrongly. COURSE, OTHER and PORT mean the same as
+in `attacks`, and LEFT is the folder into which the job may write.
 """
 
 import sys

@@ -8,9 +8,9 @@
 | Canvas | `berganna_LATE_1234_56789_timing_wheel-2.py`, with or without `LATE_` and `-2` | berganna |
 | Blackboard | `Lab 1_aberg_attempt_2026-11-23-10-15-20_timing_wheel.py` | aberg |
 
-Each of these may be a zip file, and so may the whole folder. If a student has several attempts, the
-latest one counts. Submissions may be hostile: links, pipes and files above 1 MB are not read. From
-a zip file only the files that count are unpacked.
+A submission may be a zip file, and so may the whole folder. If a student has several attempts, the
+latest attempt is graded. A submission may try to harm the grader, so links, pipes and files above 1
+MB are not read. From a zip file only the files to grade are unpacked.
 """  # noqa: E501  # a table
 
 import csv
@@ -153,17 +153,19 @@ def find_one(folder: Path, exercise: Exercise) -> Submission:
 def _order(one: Submission) -> tuple[bool, tuple[tuple[int, str], ...]]:
     """Return a sort key for the attempts of a student: the largest key is the attempt that counts.
 
-    Attempts with a file come after those without. Then later attempts come after earlier ones.
+    Attempts with a file come after attempts without a file. Among attempts of the same kind, later
+    attempts come after earlier attempts.
     """
     digits = re.findall(r"\d+", one.attempt)
     return one.content is not None, tuple((len(text.lstrip("0")), text) for text in digits)
 
 
 def _expand(folder: Path) -> Iterator[tuple[str, _Source]]:
-    """Yield the path of each file in `folder`, relative to it, and a source to read it from.
+    """Yield each file in `folder`: its path relative to `folder`, and a source that reads its
+    bytes.
 
-    Files in zip files are included. The folder of a student also counts as a path `name/`, so that
-    an empty submission is noticed.
+    Files in zip files are included. For the folder of a student, the path `name/` is also yielded,
+    so that a student with an empty folder is not forgotten.
     """
     if folder.is_file():
         yield from _entries(folder, "", MAX_DOWNLOAD_BYTES)
@@ -264,7 +266,9 @@ def _resubmission(original: str) -> tuple[str, str, str]:
 
 
 def _wanted(paths: Sequence[str], exercise: Exercise) -> tuple[str, str]:
-    """Return the path of the student's file that counts. If there is none, return why."""
+    """Return (the path of the student's file to grade, ""). If there is no such file, return ("",
+    the reason).
+    """
     named = [path for path in paths if path.rpartition("/")[2] == exercise.file]
     here = [path for path in named if f"/{exercise.id}/" in f"/{path}"]
     if here or named:
@@ -342,11 +346,12 @@ class Roster:
         )
 
     def find(self, submission: Submission) -> tuple[Student | None, str]:
-        """Return the student whose submission this is, and a remark if there is a doubt.
+        """Return the student who handed in the submission, and a remark if this is not certain.
 
-        The name decides if only one student has it. Names in the roster come first, then the forms
-        in which a learning system writes names. The id decides only if the name does not: it may be
-        an id of the learning system that belongs to another student in the roster.
+        The name in the submission decides if only one student has this name. It is compared with
+        the names in the roster, and then with the forms in which a learning system writes names.
+        The id in the submission decides only if the name does not: a learning system has ids of its
+        own, and such an id may be the roster's id of another student.
         """
         name = _fold(submission.student)
         named = [one for one in self.students if name in one.cells] or [
@@ -378,8 +383,8 @@ class Roster:
 
 
 def _exact(cell: str) -> Iterator[str]:
-    """Yield a cell in the form for comparison. For an e-mail address, also yield the part before
-    the @.
+    """Yield the text of a roster's cell in a form in which names can be compared. For an e-mail
+    address, also yield the part before the @.
     """
     yield _fold(cell)
     if "@" in cell:

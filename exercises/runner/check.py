@@ -1,6 +1,7 @@
 """Check one file of a learner.
 
-First look for reasons not to run it, then run the public tests, then the live cluster.
+First look for reasons not to run the file. Then run the public tests, and after them the live part
+in a cluster.
 """
 
 import importlib
@@ -39,9 +40,9 @@ class LivePart(Protocol):
     ) -> Iterator[Step]:
         """Yield each step. A step that waited `patience_s` seconds without success is `late`.
 
-        If `file` is None, the course's own code runs in its place. Only a live part whose steps can
-        be late is called in this way. Raises ClusterError and TimeoutError when the cluster itself
-        fails.
+        If `file` is None, the course's own code runs in place of the learner's code. This is done
+        only for a live part whose steps can be late. Raises ClusterError and TimeoutError when the
+        cluster itself fails.
         """
         ...
 
@@ -81,7 +82,9 @@ class Verdict(NamedTuple):
 
     @property
     def answered_wrongly(self) -> bool:
-        """Whether the learner gave a wrong answer. Then the learner has seen the right answer."""
+        """Whether the learner gave a wrong answer. In this case, the learner has seen the right
+        answer.
+        """
         return any(outcome.expected for outcome in self.public)
 
     def write(self, path: Path) -> None:
@@ -231,10 +234,12 @@ def fair_attempt(
 ) -> Attempt:
     """Run the tests, a second time if needed, and return the attempt that counts.
 
-    If a limit has stopped the first attempt, measure how much the reference solution needs now. If
-    this gives wider limits, the second attempt with them counts.
+    If a limit has stopped the first attempt, measure how much time the reference solution needs
+    now. If the measured time gives wider limits, run the tests again with these limits. In this
+    case, the second attempt counts.
 
-    `limits_now` runs the reference solution. It raises NotJudgedError if that fails too.
+    `limits_now` runs the reference solution, and returns the limits. It raises NotJudgedError if
+    the reference solution fails too.
     """
     first = try_within(limits)
     if not first.timed_out:
@@ -259,9 +264,9 @@ def check_public(
     """Check a file without the live part. Raises CheckError if the tests cannot run, or
     NotJudgedError.
 
-    If `limits` are given, they decide, and the reference solution is not run. If `grading` is
-    given, the hidden tests are run too. `stop_at_failure` and `drivers` are those of
-    `run_public_tests`.
+    If `limits` are given, they are the limits of the run. Otherwise, the reference solution may be
+    run to find wider limits. If `grading` is given, the hidden tests are run too.
+    `run_public_tests` explains `stop_at_failure` and `drivers`.
     """
     seed = new_seed() if seed is None else seed
     usual = usual_limits(exercise)

@@ -12,8 +12,9 @@ ASKED = "diagnosis()"
 def two_numbers(
     learner: Learner, wanted: str, arguments: Sequence[object] = (0,)
 ) -> tuple[int, int]:
-    """Return the two numbers that the learner's `diagnosis` returns. `wanted` describes them, and
-    the class is made with `arguments`. Raises Mismatch if the answer is not two numbers.
+    """Return the two numbers that the learner's method `diagnosis` returns. `wanted` describes
+    these numbers in words. The learner's class is called with `arguments`. Raises Mismatch if the
+    answer is not two numbers.
     """
     came = learner.make(*arguments).call("diagnosis")
     match came:
@@ -23,5 +24,7 @@ def two_numbers(
 
 
 def wrong_numbers(wanted: str, came: tuple[int, int], why: str) -> Mismatch:
-    """Return the Mismatch for two wrong numbers. `why` says what is wrong with one of them."""
+    """Return the Mismatch for two numbers of which at least one is wrong. `why` says what is
+    wrong.
+    """
     return Mismatch(ASKED, Words(wanted), came, why, read="events.txt")

@@ -4,8 +4,8 @@ A live part waits for events, and gives up after some time (its patience). A ste
 fails because something did not come in time. A late step does not fail the learner at once. The
 live part first runs again with the reference solution. (In a copy of the course without solutions,
 it runs with the course's own code.) If this run fails too, the learner cannot be judged now.
-Otherwise the patience becomes twice the time that the reference needed. If that is longer than
-before, the learner's file runs again.
+Otherwise the patience becomes twice the time that the reference solution needed. If the new
+patience is longer than the old one, the learner's file runs again.
 """
 
 import time

@@ -1,5 +1,5 @@
-"""The files that are made for one learner. Their seed is the learner's own, so numbers cannot be
-copied.
+"""The files that are made for one learner. Each learner has a different seed, so the files of two
+learners have different numbers. A learner cannot copy another learner's answers.
 """
 
 import importlib

@@ -28,7 +28,8 @@ class Mismatch(AssertionError):
         """`asked` is the call, `expected` the right answer, and `came` the learner's answer.
 
         `why` says why the expected answer is right. `drawing` shows both answers as a picture, line
-        by line. `read` names the part of the learner's code that makes the decision.
+        by line. `read` names the part of the learner's code that decides the answer, which the
+        learner should read again.
         """
         super().__init__(f"{asked}: expected {expected!r}, your code answered {came!r}: {why}")
         self.asked = asked

@@ -1,8 +1,9 @@
 """Read the Parquet files that a job has left, without Spark.
 
-`python -m exercises.runner.parquet_files FILE WANTED LIMIT_S` answers questions about them, one
-line of JSON each, as `spark_process` does. `lab grade` runs it in a jail of its own, because a file
-of a stranger may harm the program that reads it:
+`python -m exercises.runner.parquet_files FILE WANTED LIMIT_S` answers questions about these files.
+A question or an answer is one line of JSON, as in `spark_process`. `lab grade` runs this program in
+a separate jail, because a file that a stranger's job has written may harm the program that reads
+it:
 
   {"read": folder}   {"columns": […], "types": […], "batches": [[row, …]]}, the rows of all files in
                      the folder, with the names that Spark has for their types
@@ -30,8 +31,8 @@ Rows = tuple[tuple[object, ...], ...]
 
 
 def answer_to(question: Mapping[str, str]) -> dict[str, object]:
-    """Return the answer to a question. PyArrow's errors are about the files, so an error is an
-    answer too: {"error": text}.
+    """Return the answer to a question. If PyArrow cannot read a file, the answer is {"error":
+    text}, because the fault is in the file.
     """
     try:
         if "files" in question:

@@ -1,8 +1,8 @@
 """Open ports of brokers inside the network namespace of a jailed process.
 
-A jail has a loopback interface of its own, on which nothing listens. This module makes a socket
-there that listens at the same address as a broker outside, and passes all bytes to that broker. So
-the jailed process reaches this broker, and no other service of this machine.
+A jail has its own loopback interface, on which nothing listens. This module makes a socket in the
+jail that listens at the same address as a broker outside the jail, and passes all bytes to this
+broker. So the jailed process reaches this broker, but no other service of this machine.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _CLONE_NEWNET: Final = 0x40000000
 
 
 class PortRelay:
-    """The open ports of one jail. A thread of its own passes the bytes."""
+    """The open ports of one jail. A separate thread passes the bytes."""
 
     def __init__(self, pid: int) -> None:
         """`pid` is a process in the jail's network namespace."""
@@ -39,7 +39,7 @@ class PortRelay:
         self._loop.run_forever()
 
     def open(self, servers: Sequence[str]) -> None:
-        """Open the ports of these servers (host:port) in the jail, unless they are open. Raises
+        """Open the ports of `servers` (host:port) in the jail, unless they are open already. Raises
         OSError.
         """
         for server in servers:
@@ -107,7 +107,9 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @contextmanager
 def network_of(pid: int) -> Iterator[None]:
-    """Let this thread make its sockets in the network namespace of another process."""
+    """In a `with` block, let this thread make its sockets in the network namespace of the process
+    `pid`.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
 
     def enter(namespace: int) -> None:

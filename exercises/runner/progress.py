@@ -41,9 +41,9 @@ class Record(NamedTuple):
 class Progress:
     """Reads and changes the file `progress.json`.
 
-    A change is written to a new file, which then replaces the old one. A lock protects this,
-    because `lab watch` and `lab check` may run at the same time. The file stays
-    complete even if the machine stops at that moment.
+    A change is written to a new file, and the new file replaces the old file. So the file is
+    complete even if the machine stops during a change. A lock prevents two changes at the same
+    time, because `lab watch` and `lab check` may run together.
     """
 
     def __init__(
@@ -51,9 +51,8 @@ class Progress:
         folder: Path,
         warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr),
     ) -> None:
-        """`folder` holds the file. `warn` is called with a line of text if the file is damaged.
-
-        It is also called if the file cannot be written.
+        """`folder` holds the file. `warn` is called with a line of text if the file is damaged or
+        cannot be written.
         """
         self.file = folder / FILE
         self._warn = warn
@@ -84,7 +83,9 @@ class Progress:
             return {}
 
     def change(self, exercise_id: str, change: Callable[[Record], Record]) -> None:
-        """Replace the record of an exercise by the one that `change` returns for it."""
+        """Call `change` with the record of an exercise, and store the record that `change`
+        returns.
+        """
         try:
             with self._lock():
                 records = self.read()

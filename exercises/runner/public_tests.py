@@ -1,11 +1,10 @@
-"""Run an exercise's public tests with pytest, in a process of its own.
+"""Run an exercise's public tests with pytest in a second process, which runs the learner's code in
+a third process.
 
-That process runs the learner's code in yet another process.
-
-The limits are not times of the clock alone, because the machine may be busy. Each call of the
-learner's code may use some processor time and some idle time (`LIMITS.call`), and so may the whole
-run with all its processes (`LIMITS.run`). If the reference solution needs more at this moment,
-`limits_now` returns wider limits.
+The limits are not only times of the clock, because the machine may be busy with other work. Each
+call of the learner's code may use some processor time and some idle time (`LIMITS.call`), and so
+may the whole run with all its processes (`LIMITS.run`). If the reference solution needs more at
+this moment, `limits_now` returns wider limits.
 """
 
 import json
@@ -86,8 +85,8 @@ PUBLIC: Final = "public"
 class Outcome(NamedTuple):
     """The result of one test. `says` is what it tests; `message` is why it failed, in one line.
 
-    The other fields are parts of that message, so that they can be shown separately. Each may be
-    empty.
+    The fields from `asked` to `read` are parts of the message, so that each part can be shown
+    separately. A part may be empty.
     """
 
     test: str
@@ -135,7 +134,9 @@ class Run(NamedTuple):
         return any(outcome.timed_out for outcome in self.outcomes)
 
     def limits_of_others(self, usual: Limits) -> Limits:
-        """Return the limits for other files, if this was a run of the reference solution."""
+        """Return the limits for learners' files. This object must be a run of the reference
+        solution.
+        """
         return Limits(
             usual.call.widened(self.used.processor_s, self.used.clock_s),
             usual.run.widened(self.spent.processor_s or 0.0, self.spent.clock_s),
@@ -153,10 +154,11 @@ def references_limits(exercise: Exercise) -> Limits:
 
 
 def limits_now(exercise: Exercise, seed: int, grading: Grading | None = None) -> Limits:
-    """Run the reference solution, and return the limits that other files have at this moment.
+    """Run the reference solution, and return the limits that follow from it for learners' files
+    now.
 
     Raises NotJudgedError, CheckError and JailError. A student's copy of the course has no reference
-    solution, so it returns the usual limits.
+    solution. In such a copy the usual limits are returned.
     """
     if not exercise.solution.is_file():
         return usual_limits(exercise)
@@ -195,7 +197,7 @@ def run_public_tests(
     the learner's own files. `only` is the name of the one test to run. `terminal` is the device
     where `breakpoint()` stops; with a terminal there are no time limits. `stop_at_failure` ends the
     run after the first failed test. A Spark job uses the warm JVM of `drivers`, by default the
-    learner's one. Raises CheckError when pytest itself fails, and TooSlowError.
+    learner's warm JVM. Raises CheckError when pytest itself fails, and TooSlowError.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-lab-") as folder:
         results = Path(folder) / "results.json"
@@ -316,7 +318,8 @@ def wait_within(
 ) -> Spent:
     """Wait until a process ends, and return the time that it has used.
 
-    Raises TooSlowError when it uses more than the allowance. The process is not stopped then.
+    Raises TooSlowError when the process uses more than the allowance. This function does not stop
+    the process.
     """
     meter = meter_of(process.pid)
     while True:

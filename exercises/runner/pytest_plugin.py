@@ -33,7 +33,7 @@ PRINTS_LIMIT: Final = 8_000
 
 
 class Prints:
-    """The file to which the learner's code prints. It can be read test by test."""
+    """The file to which the learner's code prints. After each test, the new text can be read."""
 
     def __init__(self) -> None:
         self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # of the whole session
@@ -99,7 +99,9 @@ def left(learner: SparkLearner) -> Path:
 
 @pytest.fixture
 def seed() -> int:
-    """The seed of the random numbers in a test. Each check has a new one unless it is given."""
+    """The seed of the random numbers in a test. Each check has a new seed, unless the user gives
+    one.
+    """
     return int(os.environ["KAFKA_EDU_LEARNER_SEED"])
 
 
@@ -115,7 +117,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """If there are other seeds, run a test that uses `seed` with each of them too."""
+    """Let a test that uses `seed` run again with each of the other seeds of a grade."""
     others = [int(seed) for seed in os.environ.get("KAFKA_EDU_LEARNER_OTHER_SEEDS", "").split()]
     if "seed" not in metafunc.fixturenames or not others:
         return

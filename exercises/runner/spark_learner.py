@@ -1,9 +1,9 @@
-"""Send jobs to a learner's Spark program. It runs in a process of its own (`spark_process`).
+"""Send jobs to a learner's Spark program. The program runs in a separate process (`spark_process`).
 
 The process uses the warm JVM of this learner (`kafka_edu.spark.driver_client`), which saves the
-start of a JVM. If another check uses the warm JVM, or if there is none, the process starts a JVM
-of its own. The notices of the JVM's workers (`kafka_edu.spark.notices`) go where the learner's
-prints go.
+start of a JVM. If a different check uses the warm JVM, or if there is no warm JVM, the process
+starts its own JVM. The notices of the JVM's workers (`kafka_edu.spark.notices`) go where the
+learner's prints go.
 
 In a grade the process runs in a jail (`spark_sandbox`), with a JVM of its own.
 """
@@ -93,8 +93,8 @@ MEMORY_USED_UP: Final = "a process was killed, because the job has used up its 2
 class SparkLearner(Learner):
     """Runs a learner's Spark jobs in another process.
 
-    All jobs of one SparkLearner are in one process and one SparkContext, each with a new session,
-    until a job breaks or changes the process. Then the next job gets another process.
+    All jobs of one SparkLearner run in one process and one SparkContext. Each job has a new
+    session. If a job breaks or changes the process, the next job gets a new process.
     """
 
     max_answer_bytes = 32 << 20
@@ -111,8 +111,8 @@ class SparkLearner(Learner):
     """The brokers that jobs may reach, as in bootstrap.servers."""
 
     def start(self) -> object:
-        """Return the process with the file loaded. Start it if necessary, with the warm JVM if that
-        is free. Raises LearnerFailure.
+        """Return the process, which has loaded the learner's file. Start the process if necessary,
+        with the warm JVM if this JVM is free. Raises LearnerFailure.
         """
         if self._process is None and self._jail is None:
             self._borrow()
@@ -127,7 +127,9 @@ class SparkLearner(Learner):
         return process
 
     def may_reach(self, servers: str) -> None:
-        """Let later jobs connect to these brokers. Without a jail, jobs can reach all brokers."""
+        """Let later jobs connect to the brokers `servers`. Without a jail, jobs can reach all
+        brokers.
+        """
         self._servers = tuple(dict.fromkeys((*self._servers, *servers.split(","))))
 
     def _borrow(self) -> None:
@@ -217,8 +219,8 @@ class SparkLearner(Learner):
     def kill(self) -> None:
         """Kill the process and its JVM in the middle of their work. Called from another thread.
 
-        A JVM of its own ends because it reads a pipe of the process. A call that waits for an
-        answer raises LearnerFailure.
+        A JVM that the process has started reads a pipe of the process, so this JVM ends with the
+        process. A call that waits for an answer raises LearnerFailure.
         """
         process, loan = self._process, self._loan
         if loan is not None:
@@ -228,12 +230,12 @@ class SparkLearner(Learner):
                 os.killpg(process.pid, signal.SIGKILL)
 
     def batch(self, schema: str, rows: Sequence[Sequence[object]]) -> Rows:
-        """Run the job as a batch job over these rows. `schema` is DDL. Raises LearnerFailure."""
+        """Run the job as a batch job over `rows`. `schema` is DDL. Raises LearnerFailure."""
         shown = f"{self._wanted}(spark, records), of {len(rows):,} records"
         return self._job({"batch": rows, "schema": schema}, shown)
 
     def stream(self, schema: str, batches: Sequence[Sequence[Sequence[object]]]) -> Rows:
-        """Run the job as a stream over these micro-batches, one after the other.
+        """Run the job as a stream. Each entry of `batches` is one micro-batch.
 
         Raises LearnerFailure.
         """
@@ -246,7 +248,8 @@ class SparkLearner(Learner):
         *,
         tables: Tables = NO_TABLES,
     ) -> Rows:
-        """Run the job over some streams. Each micro-batch has rows for one stream, which it names.
+        """Run the job over several streams. Each micro-batch has the name of a stream, and rows for
+        it.
 
         `tables` are given to the job after the streams. Raises LearnerFailure.
         """
@@ -268,7 +271,8 @@ class SparkLearner(Learner):
         tables: Tables = NO_TABLES,
         at_once: int = 2_000,
     ) -> Rows:
-        """Run the job over a stream of each of these topics, which have JSON values.
+        """Run the job over one stream for each topic in `schemas`. The values of the records are
+        JSON.
 
         A micro-batch reads at most `at_once` records of a topic. Raises LearnerFailure.
         """
@@ -292,7 +296,7 @@ class SparkLearner(Learner):
         return self._job(question, f"{self._wanted}(spark, records of topic {topic})")
 
     def sink(self, schema: str, batches: Sequence[tuple[int, Sequence[Row]]], folder: str) -> None:
-        """Call the job as a sink for each (batch id, rows), one after the other. Raises
+        """Call the job as a sink for each pair (batch id, rows) in `batches`, in order. Raises
         LearnerFailure.
         """
         question = {"sink": batches, "schema": schema, "folder": folder}
@@ -312,7 +316,9 @@ class SparkLearner(Learner):
         self._job(question, f"{self._wanted}(rows, batch_id, folder), in a stream")
 
     def run_with(self, *values: object, connector: str) -> None:
-        """Call the job with these values, which JSON can hold. Raises LearnerFailure."""
+        """Call the job with `values`, which must be values that JSON can hold. Raises
+        LearnerFailure.
+        """
         shown = f"{self._wanted}(spark, …), with the connector {connector}"
         self._job({"run": values, "connector": connector}, shown)
 
@@ -357,8 +363,8 @@ class SparkLearner(Learner):
 
 
 class FileReader(SparkLearner):
-    """Reads the files that a jailed job has left, in a jail of its own. No code of a learner runs
-    there, but the files may be made to harm the program that reads them.
+    """Reads the files that a jailed job has left, in a second jail. No code of a learner runs in
+    the second jail, but a learner may have made the files to harm the program that reads them.
     """
 
     def _new_sandbox(self, jail: Jail) -> "Sandbox":
@@ -381,8 +387,8 @@ def borrowed() -> "Loan | NoDriver":
 
 
 class SparkUsage:
-    """Measures what a run uses: a process, its descendants, and the keeper of the warm JVM with all
-    that it does while one of these has the JVM or waits for it.
+    """Measures what a run uses: a process and its descendants, and also the keeper of the warm JVM.
+    The keeper's usage counts only while the process or a descendant has this JVM or waits for it.
     """
 
     def __init__(self, drivers: "Drivers") -> None:
@@ -404,8 +410,8 @@ class SparkUsage:
         return used._replace(processor_s=(used.processor_s or 0.0) + self._charged_s)
 
     def _with_keeper(self, used: Usage, state: "ServiceState", is_ours: bool) -> Usage:
-        """Add the keeper's usage since the last measurement, if it worked for this run. A
-        keeper that has just started has not worked for other runs.
+        """Add the keeper's usage since the last measurement, if the keeper works for this run. If
+        the keeper has started since the last measurement, all of its usage counts.
         """
         keeper = family_usage(state.pid)
         now_s = keeper.processor_s or 0.0

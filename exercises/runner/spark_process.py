@@ -163,7 +163,8 @@ def loaded(file: str, wanted: str, limit_s: float, sessions: "Sessions") -> Call
 class Sessions:
     """Makes the Spark session for a job. Each job gets a new session, so settings, views and
     functions of one job do not reach the next. Java's properties are set back too. If a job has
-    stopped the SparkContext, or has made another one, the next job gets a new SparkContext.
+    stopped the SparkContext, or has made a different SparkContext, the next job gets a new
+    SparkContext.
     """
 
     def __init__(self) -> None:
@@ -179,7 +180,7 @@ class Sessions:
 
     @property
     def running(self) -> bool:
-        """Whether the SparkContext of this object is still there. Only a job stops it."""
+        """Whether the SparkContext of this object still runs. Only a job can have stopped it."""
         from pyspark import SparkContext
 
         return self._context is not None and SparkContext._active_spark_context is self._context
@@ -220,13 +221,13 @@ class Sessions:
 
 
 def attach(folder: Path) -> None:
-    """Connect to the JVM, and let it use this folder for relative paths. A warm JVM was started in
-    another folder.
+    """Connect to the JVM, and let the JVM use `folder` for relative paths. A warm JVM was started
+    in a different folder.
 
-    For foreachBatch, the JVM calls functions of this process by their numbers. py4j begins with
-    0 in each process. When a warm JVM collects the garbage of an earlier process, it asks the
-    current process to forget those numbers. So the numbers here begin with the time in ns, and no
-    other process has the same.
+    For foreachBatch, the JVM calls functions of this process by their numbers. py4j begins with 0
+    in each process. When a warm JVM collects the garbage of an earlier process, it asks the current
+    process to forget those numbers. So in this process the numbers begin with the time in ns, and
+    no two processes have the same numbers.
     """
     from pyspark import SparkContext
 
@@ -276,8 +277,8 @@ class Patches:
 
 
 def origin(value: object) -> tuple[str, str]:
-    """Return where a function or class was defined. PySpark itself replaces two functions by new
-    ones of the same origin, each time it makes a session.
+    """Return where a function or class was defined. Each time PySpark makes a session, it replaces
+    two functions by new functions of the same origin.
     """
     return getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
 
@@ -408,9 +409,9 @@ def topic_records(spark: "SparkSession", question: Mapping[str, Any]) -> "DataFr
 
 
 def add_connector(spark: "SparkSession", name: str) -> "Connector":
-    """Return the connector of this name. Spark can use it from now on.
+    """Return the connector `name`, and let Spark use it.
 
-    Raises OfficialConnectorMissing if it is Spark's own, and it cannot be downloaded.
+    Raises OfficialConnectorMissing if Spark's own connector is needed and cannot be downloaded.
     """
     from kafka_edu.spark.connectors import Connector, add_official_connector
 
@@ -456,8 +457,8 @@ def started(writer: "DataStreamWriter") -> "StreamingQuery":
 def run_stream(result: "DataFrame", folder: Path, question: Mapping[str, Any]) -> dict[str, object]:
     """Run a stream over the batches, one after the other, and return the rows written for each.
 
-    The next batch is put in only after Spark has finished the one before and the empty micro-batch
-    that follows. So the stream never has a backlog.
+    After each batch, Spark runs an empty micro-batch. The next batch is put in only after this
+    empty micro-batch has ended. So the stream never has a backlog.
     """
     written: list[list[object]] = []
     rows_of: list[list[list[object]]] = []
@@ -511,7 +512,7 @@ def write_stream(
 
 
 def put_file(folder: Path, number: int, rows: Sequence[Sequence[Any]], schema: str) -> None:
-    """Put a file with these rows into a watched folder. It appears there complete."""
+    """Put a file with `rows` into a watched folder. The stream never sees an incomplete file."""
     from pyspark.sql.types import StructType
 
     fields = StructType.fromDDL(schema).fields
@@ -563,8 +564,9 @@ def has_ended_the_jvm(error: BaseException) -> bool:
     """Return whether Spark's JVM has ended, or will end soon.
 
     A stack overflow ends the JVM. Until it is gone, Spark may report a StackOverflowError, a null
-    pointer error or nothing. The text of a Java error comes from the JVM, so that may fail too. So
-    after an error that is not one of Spark's own, wait for a while to see whether the JVM ends.
+    pointer error or nothing. The text of a Java error comes from the JVM, so reading this text may
+    fail too. Therefore, after a Java error that is not one of Spark's own errors, this function
+    waits for a while to see whether the JVM ends.
     """
     from pyspark import SparkContext
 

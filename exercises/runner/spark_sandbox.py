@@ -1,8 +1,9 @@
 """The files, the brokers and the memory that a jailed Spark job gets from outside.
 
-`kafka_edu.learner.spark_jail` builds the jail. This module decides what is in it, and gets back
-what the job has left. The judge is root, and the job may leave anything: so the judge follows no
-link of the job, copies plain files only, and reads Parquet in another jail (`parquet_files`).
+`kafka_edu.learner.spark_jail` builds the jail. This module decides what is in the jail, and gets
+back the files that the job has left. The judge is root, and the job may leave any file. So the
+judge follows no link of the job, copies only plain files, and reads Parquet in a second jail
+(`parquet_files`).
 """
 
 import ctypes
@@ -70,7 +71,7 @@ _CLONE_NEWNS: Final = 0x00020000
 class JobFolders:
     """The folders that the tests and a job share, and copies of the files that the job has left.
 
-    Without a jail, both are plain folders, and no copies are made.
+    Without a jail, the folders are plain folders, and no copies are made.
     """
 
     def __init__(self, top: Path, uid: int | None = None) -> None:
@@ -94,7 +95,7 @@ class JobFolders:
     def outside(self, path: Path) -> Path:
         """Return where the judge can read a folder that the job has left. Raises OSError.
 
-        In a jail this is a copy, which exists until the next call.
+        If the job runs in a jail, the result is a copy, which exists until the next call.
         """
         if not self._jailed:
             return path
@@ -162,7 +163,8 @@ class Sandbox:
     """One jailed process: its command, its cgroup and its open ports."""
 
     def __init__(self, jail: Jail, folders: JobFolders | None, *, reads: bool = False) -> None:
-        """Make the cgroup. With `reads`, the process is the one that reads what a job has left.
+        """Make the cgroup. `reads` is true for the process that reads the files that a job has
+        left.
 
         Raises JailError.
         """

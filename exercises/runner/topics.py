@@ -15,7 +15,8 @@ def make_topic(
     partitions: int = 1,
     configs: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Create a topic with all its partitions on these brokers. The first broker leads.
+    """Create a topic whose partitions all have their replicas on the brokers `replicas`. The first
+    of these brokers leads.
 
     The function may return a moment before the broker becomes leader. Raises ClusterError.
     """

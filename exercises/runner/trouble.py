@@ -12,8 +12,8 @@ from .verdict import Step
 class Trouble(Protocol):
     """The functions that the module named `trouble` in the manifest must have.
 
-    All of them raise ClusterError. `home` is the folder of all clusters, if it is not the usual
-    one.
+    All functions raise ClusterError. `home` is the folder of all clusters. None means the usual
+    folder.
     """
 
     def begin(
@@ -21,7 +21,7 @@ class Trouble(Protocol):
     ) -> None:
         """Start the cluster, and make the trouble that the seed determines. The cluster stays up.
 
-        `folder` is the learner's folder. The state before the trouble is stored there.
+        `folder` is the learner's folder. The state before the trouble is stored in this folder.
         """
         ...
 

@@ -1,4 +1,6 @@
-"""A Spark job that `lab spark up` runs, so the JVM has compiled what the labs' jobs need."""
+"""A Spark job that `lab spark up` runs. Through this job, the JVM compiles the code that the labs'
+jobs need.
+"""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import count, window

@@ -19,7 +19,7 @@ from kafka_edu.cli.command_table import BENCHMARKS, read_group
 class Benchmark(NamedTuple):
     """One benchmark.
 
-    `find_benchmarks` reads it from the source of the module, without importing the module.
+    `find_benchmarks` reads the fields from the source of the module, without importing the module.
     """
 
     name: str

@@ -99,8 +99,8 @@ async def client_tracer(folder: ClusterFolder) -> AsyncIterator[Tracer]:
             async with Producer(settings, trace=trace) as producer:
                 ...
 
-    Then dashboards and recordings of the cluster show the clients. Raises NoClientNumber if no
-    client number is free.
+    Dashboards and recordings of the cluster show these clients. Raises NoClientNumber if no client
+    number is free.
     """
     with client_number(folder) as number:
         trace, events = _server(folder, number)

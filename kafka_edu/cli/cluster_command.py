@@ -340,7 +340,7 @@ def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
 
 
 def _show_repairs(name: str, brokers: Sequence[int]) -> None:
-    """Print a line for each of these brokers that repaired damaged logs when it started."""
+    """Print a line for each broker of `brokers` that repaired damaged logs when it started."""
     lines = repair_lines(_folder(name), brokers)
     for line in lines:
         click.echo(f"⚠ {line}")

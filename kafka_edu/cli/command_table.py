@@ -70,7 +70,8 @@ def _find(module: str) -> ModuleSpec | None:
 def read_group(group: str) -> dict[str, CommandEntry]:
     """Return the commands or demos of an entry-point group by name.
 
-    In a checkout they have the order of pyproject.toml. Otherwise they are sorted by name.
+    In a checkout, the entries have the order of pyproject.toml. Otherwise the entries are sorted by
+    name.
     """
     folder = checkout()
     rows = (

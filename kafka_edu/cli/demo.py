@@ -18,7 +18,7 @@ FIRST: Final = "web-log"
 class DemoGroup(click.Group):
     """The command group of the demos in `kafka_edu.demos`.
 
-    Options without a name go to `web-log`.
+    If the command line has options but no name of a demo, the demo `web-log` gets the options.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

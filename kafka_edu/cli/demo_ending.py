@@ -132,8 +132,8 @@ def ends_in_sentences(name: str) -> Iterator[None]:
     """If the block fails with a known error, end the demo `name` with three sentences and exit code
     1.
 
-    After Ctrl-C the sentences are printed too. Then KeyboardInterrupt is raised again, because the
-    command line has its own exit code for it.
+    After Ctrl-C the sentences are printed too. After them, KeyboardInterrupt is raised again,
+    because the command line has its own exit code for Ctrl-C.
     """
     try:
         yield

@@ -30,7 +30,7 @@ _LOOK_EVERY_S: Final = 0.1
 
 
 def demo_admin(bootstrap_servers: str) -> blocking.Admin:
-    """Return an admin client that asks another broker if one does not answer for 5 s."""
+    """Return an admin client that asks the next broker if a broker does not answer for 5 s."""
     return blocking.Admin(
         {"bootstrap.servers": bootstrap_servers, "request.timeout.ms": _SILENCE_MS}
     )
@@ -71,7 +71,7 @@ def leaders_of(admin: blocking.Admin, topic: str) -> dict[int, int]:
 def elect_preferred(admin: blocking.Admin, topic: str) -> dict[int, int]:
     """Let the first replica of each partition lead, if it is in sync.
 
-    Return partition → leader, for the partitions that another replica leads. Raises
+    Return partition → leader, for the partitions whose leader is not the first replica. Raises
     ClientException.
     """
     admin.elect_leaders(ElectionType.PREFERRED, timeout_ms=ANSWER_MS)

@@ -148,9 +148,9 @@ def _is_interrupt(error: BaseException | None) -> bool:
 def _unraisable(problem: "sys.UnraisableHookArgs") -> None:
     """Report an exception that Python cannot raise, such as one in `__del__`.
 
-    Ctrl-C may arrive in such a place. Python would ignore it, and the command would continue. So
-    this function sends Ctrl-C again a moment later, from a thread. If it were raised here, Python
-    would ignore it again.
+    Ctrl-C may arrive while `__del__` runs. Python would ignore this Ctrl-C, and the command would
+    continue. So this function sends Ctrl-C again a moment later, from a thread. If
+    KeyboardInterrupt were raised in this function, Python would ignore it again.
     """
     if not issubclass(problem.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(problem)

@@ -82,8 +82,8 @@ class Progress:
 def full_disk() -> str:
     """Return the folder of temporary files if its disk is full, otherwise "".
 
-    The cluster of a demo is in this folder and is removed when the demo ends, so call this function
-    before that.
+    The cluster of a demo is in this folder. The cluster is removed when the demo ends, so call this
+    function before the demo ends.
     """
     folder = tempfile.gettempdir()
     try:

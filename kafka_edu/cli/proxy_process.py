@@ -92,7 +92,7 @@ class ProxyProcess:
     ) -> None:
         """Prepare the process. `learners` are the parts of the proxy that a learner wrote.
 
-        They are closed when the proxy ends.
+        These parts are closed when the proxy ends.
         """
         self._say = say
         self._events_file = events_file
@@ -151,9 +151,9 @@ class ProxyProcess:
 
     @contextlib.contextmanager
     def _serving(self) -> Iterator[None]:
-        """Emit events about the learners' code at the start and end of the block.
+        """Emit events about the learners' code at the start and at the end of the block.
 
-        Then close the code.
+        After the last event, close the code.
         """
         ended = trace_learner(self._learners, self.tracer)
         try:
@@ -165,7 +165,7 @@ class ProxyProcess:
 
     @contextlib.contextmanager
     def _recording(self, file: io.BufferedIOBase | None) -> Iterator[None]:
-        """Also write all events of the block to the file.
+        """Write all events of the block to the file, in addition to the printed lines.
 
         Close the file at the end of the block.
         """

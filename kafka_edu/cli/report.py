@@ -1,6 +1,6 @@
 """The common report of demos and benchmarks. It has figures, and targets that hold or do not hold.
 
-It is shown as a table. `--json FILE` writes it as JSON.
+The report is shown as a table. `--json FILE` writes the report as JSON.
 """
 
 import operator

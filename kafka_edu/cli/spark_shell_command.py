@@ -91,8 +91,8 @@ class SparkConsole(code.InteractiveConsole):
     def run_piped(self, text: str) -> None:
         """Run the statements of `text` without prompts, and print their values.
 
-        Stop at the first error. It is used when the statements are piped in and do not come from a
-        terminal.
+        Stop at the first error. This method is used when the statements come from a pipe and not
+        from a terminal.
         """
         try:
             statements = ast.parse(text, "<stdin>").body

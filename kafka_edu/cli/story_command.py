@@ -123,8 +123,9 @@ def _request(text: str) -> tuple[str, int]:
 
 
 def _source(cluster: str, replay_files: tuple[Path, ...], both: bool) -> EventSource:
-    """Return the events of the recordings if there are any, otherwise of the live cluster. With
-    both recordings and `both`, return the events of both.
+    """Return the events of the recordings if there are any, otherwise the events of the live
+    cluster. If there are recordings and `both` is true, return the events of the recordings and of
+    the cluster.
     """
     if not (replay_files and both):
         return read_events(cluster, replay_files)

@@ -63,7 +63,9 @@ class Filter(NamedTuple):
 
 
 def _is_about(value: object, topic: str) -> bool:
-    """Return whether an event, or a value in it, contains this topic or one of its partitions."""
+    """Return whether an event or a value in an event is about the topic or one of its
+    partitions.
+    """
     if isinstance(value, tuple):
         return any(_is_about(one, topic) for one in value)
     if not isinstance(value, str):

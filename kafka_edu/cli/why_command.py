@@ -184,7 +184,9 @@ def _ended_lines(ended: list[HasEnded]) -> Iterator[str]:
 
 
 def _move_lines(moves: list[tuple[int, ReplicaMoveProgress]]) -> Iterator[str]:
-    """Yield how far the copy of each moving replica is, and what holds it back."""
+    """For each replica that moves, yield lines that say how far its copy is, and what holds it
+    back.
+    """
     if not moves:
         return
     yield styled(f"{plural(len(moves), 'replica')} on the way to another log dir", bold=True)

@@ -157,7 +157,8 @@ class AnswerDeadlines:
     def look(self, now_ms: float) -> None:
         """Check whether the oldest request on the connection is overdue. If so, record it.
 
-        The other requests wait for the oldest one, so their time does not count yet.
+        The other requests wait until the oldest request is answered, so their time does not count
+        yet.
         """
         if self._waiting:
             self._look_at(self._waiting[0], now_ms)

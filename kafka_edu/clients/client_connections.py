@@ -2,8 +2,9 @@
 
 (Kafka: NetworkClient.java, ClusterConnectionStates.java, InFlightRequests.java.)
 
-This class owns the state of each connection and the requests in flight. It opens no socket and
-reads no clock: it returns effects, which the shell performs, and the shell reports what happened.
+`ClientConnections` owns the state of each connection and the requests in flight. It opens no socket
+and reads no clock: it returns effects, which the shell performs, and the shell reports what
+happened.
 
     Connect → connected → ApiVersions → READY → requests → responses
        ↑                                  │
@@ -96,7 +97,9 @@ class Send(NamedTuple):
 
 
 class Close(NamedTuple):
-    """Effect: close the connection. After this, the shell reports nothing about it."""
+    """Effect: close the connection. After this effect, the shell reports nothing about the
+    connection.
+    """
 
     node: int
 
@@ -210,7 +213,7 @@ class ClientConnections:
         """Why a connection was last lost or could not be opened."""
 
     def take_effects(self) -> list[Effect]:
-        """Return the effects that the shell must perform now, in this order."""
+        """Return the effects that the shell must perform now, in the order of the list."""
         effects, self._effects = self._effects, []
         return effects
 
@@ -285,8 +288,8 @@ class ClientConnections:
         )
 
     def least_loaded(self, now: float) -> int | None:
-        """Return the broker with the fewest requests in flight, of those that can take a request
-        now.
+        """Return the broker with the fewest requests in flight, among the brokers that can take a
+        request now.
 
         Return None if no broker can take a request now. In this case also open a connection to a
         broker, unless a connection has been opening for less than SILENT_MS. O(brokers).
@@ -501,8 +504,8 @@ class ClientConnections:
             request.on_response(None, now)
 
     def poll(self, now: float) -> None:
-        """Close connections that are idle or answer too late. Update the metadata if due. O(1), or
-        O(brokers) if a limit may be over.
+        """Close connections that are idle or on which an answer is late. Request new metadata if an
+        update is due. O(1), or O(brokers) if a time limit may be over.
         """
         if now >= self._look_again_ms:
             self._close_late(now)

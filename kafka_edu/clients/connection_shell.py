@@ -1,6 +1,7 @@
 """Performs a client's connection effects with a transport: sockets, or the simulated network.
 
-(Kafka: Selector.java.) It makes no decisions. It reports to `ClientConnections` what happened.
+(Kafka: Selector.java.) The shell makes no decisions. It reports to `ClientConnections` what
+happened.
 """
 
 import asyncio

@@ -35,7 +35,9 @@ _FIRST_WITH_KEY_TYPE: Final = 1
 
 
 class CoordinatorType(IntEnum):
-    """The kind of a coordinator's key (Kafka: FindCoordinatorRequest.CoordinatorType)."""
+    """What a coordinator is for: a group or a transactional id (Kafka:
+    FindCoordinatorRequest.CoordinatorType).
+    """
 
     GROUP = 0
     TRANSACTION = 1
@@ -56,7 +58,8 @@ class CoordinatorLink:
         trace: Tracer | None = None,
     ) -> None:
         """`key` is the group or the transactional id. `own_metadata` holds the coordinator's
-        address, and `own_connections` its connection. Links of one client may share these two.
+        address, and `own_connections` its connection. Links of one client may share `own_metadata`
+        and `own_connections`.
         """
         self._client_id = client_id
         self.key = key
@@ -152,8 +155,8 @@ class CoordinatorLink:
             self._changed(reason)
 
     def links(self, now: float) -> tuple[ClientLink, ...]:
-        """Return the state of the connection to the coordinator for a sample. Empty if there is
-        none.
+        """Return the state of the connection to the coordinator for a sample. The result is empty
+        if there is no connection.
         """
         return tuple(link for link in self._own.links(now) if link.broker_id == self.node)
 

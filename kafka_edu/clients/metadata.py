@@ -1,9 +1,9 @@
 """A client's copy of the cluster's metadata (Kafka: Metadata.java, ProducerMetadata.java).
 
 The copy contains the brokers, and the leader of each partition of the topics that the client uses.
-It is out of date after metadata.max.age.ms, or when a broker answers that it is not the leader.
-After a failed update, the next one waits for retry.backoff.ms. A topic that was not used for
-metadata.max.idle.ms is left out.
+The copy is out of date after metadata.max.age.ms, or when a broker answers that it is not the
+leader. After a failed update, the next update waits for retry.backoff.ms. A topic that was not used
+for metadata.max.idle.ms is left out.
 
 A consumer with a pattern requests all topics, because only the brokers know which topics exist. It
 keeps the topics that match.
@@ -114,7 +114,9 @@ class Metadata:
         return self.topics.get(topic)
 
     def ask_for_all(self, retain: Retain | None) -> None:
-        """Request all topics from now on, and keep those that `retain` accepts. None ends this."""
+        """Request all topics from now on, and keep the topics that `retain` accepts. If `retain` is
+        None, request only the used topics again.
+        """
         self._retain = retain
         self.retained, self.retained_version = (), 0
         if retain is not None:
@@ -219,7 +221,9 @@ class Metadata:
             self.topics[topic.name] = TopicInfo(topic.name, partitions)
 
     def _keep_only(self, response: MetadataResponse, retain: Retain) -> None:
-        """Store which topics are retained. `response` lists all topics: forget the other ones."""
+        """Store which topics `retain` accepts. Forget all topics that are neither accepted nor
+        used, and topics that do not exist any more. `response` lists all topics of the cluster.
+        """
         listed = {topic.name for topic in response.topics}
         self.retained = tuple(
             topic.name

@@ -1,7 +1,7 @@
 """A producer on librdkafka that sends at a steady rate, in its own thread.
 
-The load, the soak and the demos each define how one record is sent, and count the answers. They all
-use this class for the rate, the thread and the shutdown.
+The load, the soak and the demos each define how one record is sent, and count the answers. All
+three use this class for the rate, the thread and the shutdown.
 """
 
 import threading
@@ -19,8 +19,9 @@ _STEP_S: Final = 0.005
 class PacedProducer:
     """Call `send` with the numbers 0, 1, 2 and so on, at a steady rate.
 
-    `send` returns False if librdkafka could not take the record. Its queue is full while no leader
-    accepts records. A few ms later `send` is called again with the same number.
+    `send` returns False if librdkafka could not take the record, because its queue is full. This
+    happens while no leader accepts records. A few ms later, `send` is called again with the same
+    number.
     """
 
     def __init__(

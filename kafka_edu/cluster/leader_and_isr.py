@@ -16,7 +16,7 @@ INITIAL_ZK_VERSION: Final = 0
 class LeaderAndIsr(NamedTuple):
     """The contents of a partition's state znode, and the version of the znode.
 
-    Every change is a compare-and-set on that version. KIP-101 explains the leader epoch.
+    Every change is a compare-and-set on the znode's version. KIP-101 explains the leader epoch.
     """
 
     leader: int
@@ -25,9 +25,9 @@ class LeaderAndIsr(NamedTuple):
     zk_version: int
 
     def with_leader(self, leader: int, isr: tuple[int, ...]) -> "LeaderAndIsr":
-        """Return a copy of this state with another leader and ISR.
+        """Return a copy of this state with a new leader and a new ISR.
 
-        Its leader epoch is higher by one.
+        The leader epoch of the copy is higher by one.
         """
         return LeaderAndIsr(leader, self.leader_epoch + 1, isr, self.zk_version)
 

@@ -21,9 +21,9 @@ NOT_ASKED: Final = -0x80000000
 def requested_topics(request: MetadataRequest, version: int) -> list[str] | None:
     """Return the requested topic names in the order of the request. None means all topics.
 
-    A name that is requested twice is returned once. A null list means all topics. In v0 an empty
-    list means all topics. Raises KafkaException(INVALID_REQUEST) if the request names a topic by
-    its id.
+    A name that is requested twice is returned once. All topics are requested by a null list, and in
+    v0 by an empty list. Raises KafkaException(INVALID_REQUEST) if the request names a topic by its
+    id.
     """
     if request.topics is None or (version == 0 and not request.topics):
         return None

@@ -47,7 +47,8 @@ class ReplicaAssignment(NamedTuple):
     def reassign_to(self, target: Sequence[int]) -> "ReplicaAssignment":
         """Return the assignment during a reassignment to the brokers `target`.
 
-        If another reassignment is running, the new one replaces it. The origin stays the same.
+        If a reassignment is running already, the new reassignment replaces it. The origin stays the
+        same.
         """
         origin = self.origin_replicas
         replicas = (*target, *(r for r in origin if r not in target))

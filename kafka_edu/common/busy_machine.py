@@ -90,7 +90,9 @@ class Allowance(NamedTuple):
     """Limit for the time on the clock. It is used only on systems without /proc."""
 
     def widened(self, processor_s: float, clock_s: float) -> "Allowance":
-        """Return these limits, or 20 times what the reference solution used if that is more."""
+        """Return an allowance whose limits for processor time and clock time are at least 20 times
+        what the reference solution used.
+        """
         return self._replace(
             processor_s=max(self.processor_s, REFERENCES_SHARE * processor_s),
             clock_s=max(self.clock_s, REFERENCES_SHARE * clock_s),
@@ -120,12 +122,13 @@ class Meter:
     """Measure what a process and its descendants use, from the creation of this object on.
 
     The measured idle time is never too high, but it may be too low. The time between two
-    measurements counts as idle only if no thread is ready to run at the second one. The reason: a
-    cgroup may keep a ready process from running, and the kernel does not count this as waiting. If
-    a thread has ended between two measurements, its waiting time is unknown. So a long time
-    (LONG_S) between these two measurements does not count as idle either.
+    measurements counts as idle only if no thread is ready to run at the second measurement. The
+    reason: a cgroup may keep a ready process from running, and the kernel does not count this time
+    as waiting. If a thread has ended between two measurements, its waiting time is unknown. So if
+    there was a long time (LONG_S) between two such measurements, this time does not count as idle
+    either.
 
-    The measured processor time is not too high either. It includes the time of processes that were
+    The measured processor time is never too high. It includes the time of processes that were
     killed and that no parent has waited for, up to the last measurement before their end.
     """
 
@@ -159,10 +162,14 @@ class Meter:
 class _ProcessorTime:
     """Adds up the processor time of a family, from measurements of its sum so far.
 
-    The sum falls in two cases. If a process has ended and no parent has waited for it, as after the
-    kill of a JVM and of its parent, its time is gone. But if a parent waits for a process while the
-    family is read, the process may be gone already, and its time not yet with the parent. Then the
-    next sum is as high as before. So after a fall, the next measurement decides.
+    A family is a process and its descendants. The measured sum can fall in two cases:
+
+    1. A process has ended, and no parent has waited for it, for example because a JVM and its
+       parent were killed. The time of this process is missing in all later sums.
+    2. A parent waits for a process just while the family is measured. The process is gone already,
+       and its time does not count as the parent's time yet. The next sum is as high as before.
+
+    So after a fall, the next measurement shows which case it is.
     """
 
     def __init__(self, sum_s: float) -> None:
@@ -184,7 +191,7 @@ class _ProcessorTime:
 
 
 def family_usage(*pids: int) -> Usage:
-    """Return what these processes and all their descendants have used until now, as one sum.
+    """Return what the processes `pids` and all their descendants have used until now, as one sum.
 
     The processor time of a child that has ended counts too, if its parent has waited for it.
     """
@@ -271,8 +278,9 @@ class Hogs:
     """Processes that do nothing but use the processor, until the end of a `with` block.
 
     Each process has its own session. Linux with autogroups (`kernel.sched_autogroup_enabled`, the
-    default of many systems) first divides the cores among the sessions. The cluster under test is
-    in another session. So eight hogs in one session would take no more time from it than one hog.
+    default of many systems) first divides the cores among the sessions. The cluster under test has
+    its own session. So eight hogs in one session would take no more time from the cluster than one
+    hog.
     """
 
     def __init__(self, count: int, cores: Iterable[int] | None = None) -> None:

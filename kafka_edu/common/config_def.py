@@ -64,8 +64,8 @@ _INTEGER_BOUNDS: Final = {
 
 
 class Validator(Protocol):
-    """Check a parsed value. `refusal` returns the reason why it is not allowed, in Kafka's words.
-    It returns "" if the value is allowed.
+    """Checks a parsed value. `refusal` returns the reason why the value is not allowed, in Kafka's
+    words, or "" if the value is allowed.
     """
 
     def refusal(self, value: ConfigValue) -> str: ...
@@ -174,8 +174,8 @@ class Gap(NamedTuple):
 class ConfigKey(NamedTuple):
     """One key of a configuration.
 
-    `default` is a parsed value or REQUIRED. If it is None, the key may be unset, and None is
-    allowed.
+    `default` is a parsed value or REQUIRED. If `default` is None, the key may be unset, and None is
+    an allowed value.
     """
 
     name: str
@@ -260,7 +260,7 @@ class ConfigKey(NamedTuple):
 
 
 class ConfigValues(dict[str, ConfigValue]):
-    """The parsed values by key. It has one getter for each type.
+    """The parsed values by key. The class has one getter for each type of value.
 
     A getter of the wrong type raises TypeError, because that is a bug of the program.
     """
@@ -356,8 +356,8 @@ class ConfigDef:
     def problems(self, given: Mapping[str, ConfigValue]) -> list[ConfigException]:
         """Return one error for every wrong value and every missing key.
 
-        `parse` raises only the first one. Wrong values are in the order of `given`. Missing keys
-        are at the end.
+        `parse` raises only the first error. In the result, errors of wrong values are in the order
+        of `given`, and errors of missing keys are at the end.
         """
         found: list[ConfigException] = []
         missing = [
@@ -395,7 +395,9 @@ class ConfigDef:
         return found
 
     def default_text(self, name: str) -> str:
-        """Return the default of a key as it would be written in a file, or "" if it has none."""
+        """Return the default of a key as it would be written in a file, or "" if the key has no
+        default.
+        """
         default = self.keys[name].default
         return "" if isinstance(default, _Required) else self.shown(name, default)
 

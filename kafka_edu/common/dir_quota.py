@@ -23,8 +23,9 @@ SEGMENT: Final = ".log"
 class DirQuota:
     """Counts the free bytes of one log dir.
 
-    An append takes its bytes from `_left`, in O(1). If they do not suffice, the files are measured
-    again, because some may have been deleted since. That costs one stat for each file of the dir.
+    `_left` is the number of free bytes. An append takes its bytes from `_left`, in O(1). If there
+    are too few free bytes, the files are measured again, because some files may have been deleted.
+    The measurement costs one stat for each file of the dir.
     """
 
     def __init__(self, log_dir: str, limit: int) -> None:
@@ -72,7 +73,7 @@ class QuotaFile(OsFile):
 
 
 class QuotaFileSystem(OsFileSystem):
-    """The file system of the machine, with the same quota for each of these dirs."""
+    """The file system of the machine, with a quota of the same size for each log dir."""
 
     def __init__(self, log_dirs: Sequence[str], limit: int) -> None:
         self._quotas = {f"{log_dir}{os.sep}": DirQuota(log_dir, limit) for log_dir in log_dirs}

@@ -173,7 +173,9 @@ def _is_complete(venv: Path, group: str) -> bool:
 
 
 def _make_environment(venv: Path) -> None:
-    """Make a Python environment in the folder, except if one with a working Python is there."""
+    """Make a Python environment in the folder `venv`, unless the folder has a working Python
+    already.
+    """
     if _runs(str(_python(venv)), "-c", "import sys; assert sys.version_info >= (3, 11)"):
         return
     if any(venv.iterdir()) and not (venv / "pyvenv.cfg").is_file():
@@ -196,8 +198,8 @@ def _make_environment(venv: Path) -> None:
 def _install(venv: Path, group: str, again: bool) -> None:
     """Install one group with uv. If uv does not work, use the first pip that works.
 
-    With `again`, an earlier set-up was stopped, perhaps in the middle of a package. Then packages
-    are installed again even if they seem to be installed.
+    `again` says that an earlier set-up was stopped, perhaps in the middle of a package. In this
+    case, packages are installed again even if they seem to be installed.
     """
     lock = ["--require-hashes", "--requirement", str(_LOCKS / f"{group}.txt")]
     if group == "main" and _WHEELS.is_dir():
@@ -308,10 +310,10 @@ def _runs(*command: str) -> bool:
 def _run_pip(command: list[str], most_mb: int) -> int:
     """Run pip, print the progress of its downloads, and return its exit code.
 
-    If pip fails after it has begun to download, the connection was probably cut. Then run pip once
-    more. Packages that it has downloaded completely are not downloaded again.
+    If pip fails after it has begun to download, the connection was probably cut. In this case, run
+    pip once more. Packages that pip has downloaded completely are not downloaded again.
 
-    Until it ends, pip keeps its downloads in `pip-unpack-*` in its temporary folder.
+    Until pip ends, it keeps its downloads in `pip-unpack-*` in its temporary folder.
     """
     for last in (False, True):
         with tempfile.TemporaryDirectory(prefix="kafka-edu-fetch-") as folder:
@@ -381,8 +383,8 @@ def _run(
     """Run a command with its output on standard error, and return its exit code.
 
     `meanwhile` is called ten times a second while the command runs. The command runs in its own
-    process group, so a Ctrl-C at the terminal does not reach it and it prints nothing. When this
-    process is stopped, it stops the command.
+    process group. So a Ctrl-C at the terminal does not reach the command, and the command prints
+    nothing about it. When this process is stopped, it stops the command.
     """
     environment = os.environ | {"PIP_ROOT_USER_ACTION": "ignore"} | dict(environment)
     with subprocess.Popen(

@@ -167,7 +167,9 @@ def message_beside(error: Errors, message: str) -> str | None:
 
 
 class KafkaException(Exception):
-    """An error with an error code. The code is sent in the response (Kafka: ApiException.java)."""
+    """An error with an error code. The broker sends this code in its response (Kafka:
+    ApiException.java).
+    """
 
     def __init__(self, error: Errors, message: str = "") -> None:
         super().__init__(message or error.message)

@@ -42,8 +42,8 @@ class File(Protocol):
     def append(self, parts: Sequence[Buffer]) -> int:
         """Write all `parts` in order at the end. Return the position of the first byte.
 
-        Raises OSError. Then the file may contain a part of the data, and the caller must truncate
-        the file.
+        Raises OSError. After an OSError the file may contain a part of the data, and the caller
+        must truncate the file.
         """
         ...
 
@@ -60,7 +60,7 @@ class File(Protocol):
     def flush(self) -> None:
         """Force written data to the disk (fsync).
 
-        This may block, so call it from a worker thread.
+        This call may block, so call it from a worker thread.
         """
         ...
 
@@ -113,8 +113,8 @@ class FileSystem(Protocol):
 
         After a crash the file has either the old or the new contents, never a mixture. The data is
         written to a temporary file, forced to the disk (fsync), and renamed. If `sync` is false,
-        there is no fsync. Then the call does not block, and the file is safe if the process dies,
-        but not if the machine crashes.
+        there is no fsync. Without fsync the call does not block, and the file is safe if the
+        process dies, but not if the machine crashes.
         """
         ...
 
@@ -155,7 +155,8 @@ class FileSystem(Protocol):
 class OsFile:
     """A file of the operating system.
 
-    Its size is kept in memory. That is safe, because only this object writes to the file.
+    Its size is kept in memory. This size is always right, because only this object writes to the
+    file.
     """
 
     def __init__(self, path: str, create: bool) -> None:
@@ -257,8 +258,8 @@ class OsFileLock:
     def _holder(self) -> int | None:
         """Return the pid of the process that holds the lock. Return None if it is unknown.
 
-        For a traditional lock (Java's) the kernel knows the pid. Otherwise it is read from the
-        file.
+        If the lock is a traditional lock, such as Java's, the kernel knows the pid. Otherwise the
+        pid is read from the file.
         """
         with contextlib.suppress(OSError, ValueError):
             if sys.platform == "linux":

@@ -1,4 +1,4 @@
-"""How often Python's garbage collector works, in a broker and in a simulation of brokers."""
+"""How often Python's garbage collector runs, in a broker and in a simulation of brokers."""
 
 import gc
 from collections.abc import Iterator

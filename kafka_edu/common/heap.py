@@ -63,10 +63,10 @@ def heap_trimmer() -> Callable[[], None] | None:
 def keep_large_blocks_apart() -> None:
     """Make glibc give back each block of LARGE_BLOCK_BYTES or more as soon as it is freed.
 
-    At first glibc does this by itself. But each time such a block is freed, glibc raises its limit
-    for large blocks, up to 32 MiB. Then a request of 30 MB is put into the heap, and its memory
-    stays with the process. A limit that the program sets is not raised (man mallopt). If the C
-    library has no mallopt, this function does nothing.
+    At first glibc gives such blocks back by itself. But each time a large block is freed, glibc
+    raises its limit for large blocks, up to 32 MiB. With a high limit, a request of 30 MB is put
+    into the heap, and its memory stays with the process. A limit that the program sets is not
+    raised (man mallopt). If the C library has no mallopt, this function does nothing.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

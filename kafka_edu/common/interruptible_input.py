@@ -1,9 +1,10 @@
 """Standard input whose reader is ended by Ctrl-C at any moment.
 
-Python handles a signal between two of its own instructions. A signal that arrives just after such a
-moment, and just before the system call that reads, is handled only when this call ends. A program
-that reads from a terminal then continues until the user has typed one more line. On a busy machine
-this happens. So this reader waits for its input and for a signal at the same time.
+Python handles a signal between two of its own instructions. A signal may arrive just after Python
+has looked for signals, and just before the system call that reads. Such a signal is handled only
+when the system call ends. A program that reads from a terminal then continues until the user has
+typed one more line. This happens on a busy machine. Therefore the class InterruptibleInput waits
+for input and for a signal at the same time.
 """
 
 import io
@@ -35,7 +36,9 @@ def typed_lines() -> Iterator[TextIO]:
 
 
 class InterruptibleInput(io.RawIOBase):
-    """Reads from a file descriptor, which stays open at the end. Only for the main thread."""
+    """Reads from a file descriptor, which stays open at the end. Only the main thread may use
+    it.
+    """
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -50,7 +53,9 @@ class InterruptibleInput(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer, /) -> int:
-        """Read some bytes. 0: the input has ended. The handler of a signal may raise an error."""
+        """Read some bytes into `buffer`, and return their number. 0 means that the input has ended.
+        If a signal arrives, its handler may raise an error.
+        """
         while self._descriptor not in self._wait()[0]:
             os.read(self._signals, 4096)
         return os.readv(self._descriptor, [buffer])

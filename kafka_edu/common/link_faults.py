@@ -2,11 +2,13 @@
 
 The faults are those of the simulator's network (kafka_edu/sim/memory_transport.py). A slow link
 keeps the order of the bytes. A cut link loses nothing at first: as with TCP, the bytes that were
-sent arrive when the link is healed, unless one side has given up before. The end of a connection is
-delayed and held in the same way, and arrives after the bytes that were sent before it.
+sent arrive when the link is healed, unless one side has closed the connection before. The end of a
+connection is delayed and held in the same way, and arrives after the bytes that were sent before
+it.
 
-Only connections that this transport opens are affected. Each connection between two brokers is
-opened by one of them. So if both brokers get the same fault, it affects the whole link.
+A fault affects only connections that this transport opens. Each connection between two brokers is
+opened by one of the two. So if both brokers get the same fault, all connections of the link have
+this fault.
 """
 
 import asyncio
@@ -60,7 +62,7 @@ class Link(NamedTuple):
 class _Held:
     """The pieces of data that are delayed in one direction.
 
-    They are delivered in order, each at its time.
+    The pieces are delivered in order, each at its time.
     """
 
     def __init__(self, link: "_LinkState") -> None:

@@ -3,9 +3,9 @@
 A duration in µs goes into one of 240 buckets. Up to 15 µs each value has its own bucket. Above that
 there are eight buckets for each doubling, so the middle of a bucket differs from a counted duration
 by at most 6.25 %. For example, 4,200 µs lie between 2^12 and 2^13. So the bucket is 512 µs wide,
-from 4,096 to 4,607, and its value is read back as 4,352 µs. The last bucket ends at 2^32 µs, which
-are 71 minutes. Longer durations are counted in the last bucket too. HdrHistogram works in the same
-way, with more buckets.
+from 4,096 to 4,607 µs. When the histogram is read, the duration counts as 4,352 µs, the middle of
+the bucket. The last bucket ends at 2^32 µs, which are 71 minutes. Longer durations are counted in
+the last bucket too. HdrHistogram works in the same way, with more buckets.
 """
 
 from collections.abc import Iterable

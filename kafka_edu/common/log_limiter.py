@@ -26,7 +26,7 @@ class LogLimiter:
         """Number of lines that were suppressed in the present minute."""
 
     def allows(self) -> bool:
-        """Return whether one more line may be written now. Count the line."""
+        """Count a log line, and return whether it may be written now."""
         now_ms = self._now_ms()
         if now_ms >= self._minute_ends_ms:
             if self.held_back:

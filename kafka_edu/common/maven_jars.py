@@ -1,6 +1,6 @@
 """Download Java programs of other projects with Maven, once, into the user's cache.
 
-This project contains none of their files.
+This project itself contains no files of these programs.
 """
 
 import contextlib

@@ -11,7 +11,7 @@ _MASK: Final = 0xFFFFFFFF
 def murmur2(data: bytes) -> int:
     """Return the 32-bit hash of `data`, unsigned (Kafka: Utils.murmur2). O(bytes).
 
-    Java's value is the same 32 bits as a signed number.
+    In Java, the same 32 bits are a signed number.
     """
     length = len(data)
     h = _SEED ^ length

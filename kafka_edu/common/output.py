@@ -1,11 +1,11 @@
 """End the program quietly when the program that reads its output has ended.
 
-`kafka-edu topics --list | head -1` closes the pipe while the command still writes. Unix tools then
-end silently by SIGPIPE, and the shell shows 141. A Python program cannot use SIGPIPE's default,
-because a write to a closed socket raises the same signal. BrokenPipeError is no solution either: it
-would look like a broken connection, or Python would print it when it flushes its output at the end.
-So standard output and standard error raise OutputClosed, which is a SystemExit: clean-up code runs,
-and nothing is printed.
+`kafka-edu topics --list | head -1` closes the pipe while the command still writes. In this case,
+Unix tools end silently by SIGPIPE, and the shell shows 141. A Python program cannot use the default
+of SIGPIPE, because a write to a closed socket raises the same signal. BrokenPipeError is no
+solution either: it would look like a broken connection, or Python would print it when it flushes
+its output at the end. So standard output and standard error raise OutputClosed, which is a
+SystemExit: clean-up code runs, and nothing is printed.
 
 A full disk is different: `kafka-edu dump-log … > FILE` ends with one line and exit code 1
 (OutputFailed).
@@ -45,8 +45,9 @@ class _ClosableOutput(io.FileIO):
     """Output to a file descriptor.
 
     If the reading program has ended, the main thread's first write raises OutputClosed. If the
-    output cannot be written, the write raises OutputFailed. Later writes, for example of clean-up
-    code, do nothing. If the reading program has ended, writes of other threads do nothing either.
+    output cannot be written for another reason, it raises OutputFailed. Later writes, for example
+    of clean-up code, do nothing. If the reading program has ended, writes of other threads do
+    nothing either.
     """
 
     def __init__(self, descriptor: int) -> None:

@@ -1,8 +1,8 @@
 """Install optional packages when a command first needs them, for example Spark or the test tools.
 
-The groups of packages are the optional dependencies in pyproject.toml. If `./kafka-edu` made the
-environment, it prints the size of the packages and installs them at once. In any other environment,
-the error message says how to install them.
+The groups of packages are the optional dependencies in pyproject.toml. If the script `./kafka-edu`
+has made the environment, this module prints the size of the packages and installs them at once. In
+any other environment, the error message says how to install them.
 """
 
 import importlib

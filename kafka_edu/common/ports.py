@@ -1,9 +1,9 @@
 """Find free ports for servers.
 
-A chosen port is not in use until a server listens on it. It is also not in use while a killed
-broker is down. Another process must not choose it then. So each process locks one byte of a common
-file for each port that it has chosen. The position of the byte is the number of the port. The
-kernel releases the locks when the process ends.
+A port that a process has chosen is not in use until a server listens on it. It is not in use either
+while its broker is down. In this time, no other process must choose the port. So each process locks
+one byte of a common file for each port that it has chosen. The position of the byte is the number
+of the port. The kernel releases the locks when the process ends.
 """
 
 import fcntl
@@ -40,7 +40,8 @@ def is_free(host: str, port: int) -> bool:
 
 
 class _Claims:
-    """The ports that this process has chosen. Locks show them to the user's other processes.
+    """The ports that this process has chosen. Locks in a file show these ports to the user's other
+    processes.
 
     If the file with the locks cannot be used, ports are chosen without locks.
     """
@@ -73,7 +74,7 @@ _claims = _Claims(f"/tmp/kafka-edu-ports-{os.getuid()}")
 
 
 def free_ports(host: str, reserved: Collection[int] = ()) -> Iterator[int]:
-    """Yield free ports that no other process has chosen, until there are no more.
+    """Yield free ports that no other process has chosen, until there are no more such ports.
 
     The search begins at a random port. Ports that this process has chosen before come last.
     """

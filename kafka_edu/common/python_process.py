@@ -25,7 +25,7 @@ _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 def checkout() -> Path | None:
     """Return the root folder of the checkout from which this program runs.
 
-    None if it is installed.
+    Return None if the program runs from an installed package.
     """
     return (
         _CHECKOUT
@@ -68,7 +68,8 @@ def run_to_its_end(
     """Run a program and return its exit code, or 130 after Ctrl-C.
 
     Ctrl-C at a terminal also reaches the program, which stops by itself and prints its own line.
-    This process waits for it, because the program must stop everything that it has started.
+    This process waits until the program has ended, because the program must stop everything that it
+    has started.
     """
     interrupted = False
     with subprocess.Popen(
@@ -95,8 +96,8 @@ def python_command(module: str, *arguments: str) -> list[str]:
 def python_environment() -> dict[str, str]:
     """Return the environment variables for a Python process of this program.
 
-    In a checkout, PYTHONPATH names the checkout, even if this process itself found it in another
-    way (as pytest does).
+    In a checkout, PYTHONPATH names the checkout. This process itself may have found the checkout
+    without PYTHONPATH, as pytest does.
     """
     environment = dict(os.environ)
     root = checkout()

@@ -1,4 +1,4 @@
-"""The type of the function that runs blocking calls of an event loop in another thread."""
+"""The type of a function with which an event loop runs blocking calls in a different thread."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar

@@ -12,10 +12,10 @@ is not over yet, so `elapsed` is between 10 and 11 s, and the rate is between 1.
 
 
 class SampledRate:
-    """Measures a sum per second over `samples` samples of `sample_ms` each. Owned by its user.
+    """Measures a sum per second over `samples` samples of `sample_ms` each.
 
-    The samples are a ring, as in Kafka: an outdated sample is emptied, and then starts at the
-    current time.
+    The samples are a ring, as in Kafka: an outdated sample is emptied, and then begins again at the
+    current time. Only the code that has made the object may use it.
     """
 
     __slots__ = ("_current", "_number", "_sample_ms", "_starts_ms", "_sums")
@@ -47,7 +47,7 @@ class SampledRate:
     def _begin(self, now_ms: int) -> None:
         """Begin a new current sample now.
 
-        It is added to the ring, or replaces the oldest one if the ring is full.
+        The new sample is added to the ring. If the ring is full, it replaces the oldest sample.
         """
         if self._current == len(self._starts_ms):
             self._starts_ms.append(now_ms)

@@ -3,9 +3,9 @@
 Kafka: Selector.java, PlaintextTransportLayer.java.
 
 Each event loop has one receive buffer. When a socket has data, the data is read into this buffer,
-and the receiver is called at once. So the broker never allocates memory only because a client
-announces a large request. Data is written directly to the socket. Only data that the kernel does
-not accept at once waits in a queue.
+and the receiver is called at once. So a client that announces a large request does not make the
+broker allocate memory. Data is written directly to the socket. Only data that the kernel does not
+accept at once waits in a queue.
 
 Regions of files are sent with sendfile: records go from the page cache to the socket without
 entering this process (book 002 §3.3, "zero copy"). Only small regions are read into the process. A
@@ -77,14 +77,14 @@ class FileBytes:
 class RestOfRegion(FileRegion):
     """The rest of a large region, after the kernel has accepted a part of it.
 
-    It still counts as large, even if it is short.
+    The rest still counts as a large region, even if it is short.
     """
 
 
 class SocketTransport:
     """Open sockets on the running event loop. Each event loop has one such object.
 
-    It owns the receive buffer of the loop and the count of file bytes.
+    The object owns the receive buffer of the loop and the count of file bytes.
     """
 
     def __init__(self, receive_buffer_bytes: int = RECEIVE_BUFFER_BYTES) -> None:
@@ -139,7 +139,7 @@ class SocketTransport:
 
 
 class SocketListener:
-    """A listening socket. It accepts connections unless it has been paused."""
+    """A listening socket. It accepts connections while it is not paused."""
 
     def __init__(
         self,
@@ -215,9 +215,9 @@ def _too_short(region: FileRegion) -> OSError:
 
 
 def is_small(region: FileRegion) -> bool:
-    """Return whether to read this region into the process.
+    """Return whether a region is small: it is read into the process, and is not sent with sendfile.
 
-    The rest of a large region is never small.
+    The rest of a large region never counts as small.
     """
     return region.length <= SMALL_REGION_BYTES and not isinstance(region, RestOfRegion)
 
@@ -334,7 +334,7 @@ class SocketWire:
     def _read_what_waits(self) -> None:
         """Read once after a pause.
 
-        Then let the selector report further data, unless reading is paused again.
+        After this read, let the selector report further data, unless reading is paused again.
         """
         self._reads_soon = False
         if self._paused or self._closed:
@@ -436,9 +436,10 @@ class SocketWire:
         return sent
 
     def _make_piece(self, lazy: LazyPart) -> None:
-        """Make the next piece of the lazy part. Put it into the queue in front of that part.
+        """Make the next piece of the lazy part, and put the piece into the queue in front of the
+        part.
 
-        If there is none, remove the lazy part.
+        If the part has no more pieces, remove the part from the queue.
         """
         piece = next(lazy.pieces, None)
         if piece is None:

@@ -1,7 +1,7 @@
 """Report the failure of a background task.
 
-asyncio keeps the exception of a task until another task reads it. Without a report, a bug could end
-a task unnoticed, and other tasks could wait for it for ever.
+asyncio keeps the exception of a task until a different task reads the exception. Without a report,
+a bug could end a task unnoticed, and other tasks could wait for the task for ever.
 """
 
 import asyncio

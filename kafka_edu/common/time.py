@@ -1,10 +1,10 @@
-"""The clock as an object that is passed to the code. So the time can be real or simulated.
+"""The clock as an object that is passed to the code, so that time can be real or simulated.
 
 Kafka: Time.java, SystemTime.java, MockTime.java.
 
-The core never reads a clock: it gets the time as the argument `now_ms`. Only the code around the
-core reads its `Time`. In real time, this is `SystemTime`. A unit test passes `MockTime` and moves
-it by hand. The simulator has a clock that jumps to the next event.
+The core (the code that makes decisions) never reads a clock: it gets the time as the argument
+`now_ms`. Only the code around the core reads a `Time`. In real time, this is `SystemTime`. A unit
+test passes `MockTime` and moves it by hand. The simulator has a clock that jumps to the next event.
 """
 
 import asyncio

@@ -10,7 +10,7 @@ class TopicPartitionError(ValueError):
 class TopicPartition(NamedTuple):
     """A topic and the number of one of its partitions.
 
-    It is written `web-0`, like the log's folder.
+    Partition 0 of the topic web is written `web-0`, like the folder of its log.
     """
 
     topic: str

@@ -51,7 +51,7 @@ def part_size(part: Part) -> int:
 def part_bytes(part: Part) -> Buffer:
     """Return the bytes that are sent for `part`. A region of a file is read into memory.
 
-    This is for connections without sendfile, and for tests.
+    Connections without sendfile use this function, and tests too.
     """
     if type(part) is bytes or type(part) is memoryview:
         return part
@@ -82,8 +82,8 @@ class Wire(Protocol):
     def unread(self) -> int:
         """Number of bytes that have arrived and were not given to the receiver.
 
-        It is 0 on a closed connection. This costs a system call, so code that runs for every
-        request must not use it.
+        The number is 0 on a closed connection. Reading the number costs a system call, so code that
+        runs for every request must not use it.
         """
         ...
 
@@ -98,8 +98,8 @@ class Wire(Protocol):
     def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
         """Call `on_failure` if a bug appears while a queued part is made or sent.
 
-        A bug is any exception other than OSError. After it, the connection sends nothing more.
-        Without this method, such an exception goes to the event loop's handler, which stops a
+        A bug is any exception other than OSError. After a bug, the connection sends nothing more.
+        If this method was not called, the exception goes to the event loop's handler, which stops a
         broker.
         """
         ...
@@ -107,7 +107,7 @@ class Wire(Protocol):
     def pause_reading(self) -> None:
         """Stop reading: `data_received` is not called until `resume_reading`.
 
-        TCP's back pressure then slows down the other side.
+        While reading is stopped, TCP's back pressure slows down the other side.
         """
         ...
 
@@ -122,7 +122,7 @@ class Wire(Protocol):
 
 
 class WireReceiver(Protocol):
-    """The object that is called when data arrives on a connection, and when it ends."""
+    """The object that is called when data arrives on a connection, and when the connection ends."""
 
     def data_received(self, data: memoryview) -> None:
         """Handle data that has arrived.
@@ -137,7 +137,9 @@ class WireReceiver(Protocol):
         ...
 
     def connection_lost(self, reason: str) -> None:
-        """Called once, when either side has closed the connection. No other call follows."""
+        """Called once, when either side has closed the connection. No further call of this object
+        follows.
+        """
         ...
 
 

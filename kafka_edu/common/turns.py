@@ -1,8 +1,9 @@
 """Divide long work on the event loop into turns, so that requests are served in between.
 
-One task does all of the work, on the event loop. The work is a generator. It yields only where its
-data is consistent, so other tasks may run there. When the time of a turn is used up, the other
-tasks run first. The limit is a time and not a number of items, because each item takes longer on a
+The work is a generator, and one task executes it on the event loop. The generator yields only where
+its data is consistent, so other tasks may run at each yield. A turn is the time for which the work
+may run without a pause. At the end of a turn, the other tasks run first, and then the next turn
+begins. The limit of a turn is a time and not a number of items, because each item takes longer on a
 slow machine. The simulator's clock does not move during the work, so the simulator does all steps
 in one turn.
 """
@@ -25,7 +26,9 @@ Its last step may exceed the limit.
 
 
 def at_once(steps: Steps[T]) -> T:
-    """Do all steps now, and return the result. This is for code without an event loop."""
+    """Do all steps without a pause, and return the result. For code that runs without an event
+    loop.
+    """
     while True:
         try:
             next(steps)
@@ -37,9 +40,10 @@ def at_once(steps: Steps[T]) -> T:
 class Turn:
     """The time for which a task may run before other tasks run.
 
-    The task calls `pause` between its steps. Only one task may use this object. If the task itself
-    waits for something else, a new turn begins after that. Therefore a callback on the event loop
-    marks the end of each turn.
+    The task calls `pause` between its steps. Only one task may use this object. A turn also ends
+    when the task itself waits for something, such as a response. To notice this, the turn puts a
+    callback on the event loop: the callback runs as soon as the task waits, and marks the turn as
+    over.
     """
 
     def __init__(self, time: Time) -> None:

@@ -16,8 +16,8 @@ DEFAULT_STATE: Final = Path(".local", "state", "kafka-edu")
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Add this path to an OSError that the block raises without a file name. A full disk is an
-    example.
+    """If the block raises an OSError without a file name, for example because the disk is full, add
+    this path to the error.
     """
     try:
         yield

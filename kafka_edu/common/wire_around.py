@@ -1,6 +1,7 @@
 """Wrap a connection in another object, which can delay or lose its data to simulate faults.
 
-The owner uses it as its `Wire`, and the real connection uses it as its `WireReceiver`.
+The wrapping object stands between a connection and the code that uses the connection. That code
+sees the object as its `Wire`, and the connection sees the object as its `WireReceiver`.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +12,8 @@ from kafka_edu.common.transport import Part, Wire, WireReceiver
 class WireAround:
     """Passes on each call in both directions. A subclass overrides the calls that it changes.
 
-    `__init__` makes the owner's receiver last, because the receiver may use this wire at once. So a
-    subclass sets its own fields before that.
+    `__init__` calls `on_wire` as its last step, and the new receiver may use this wire at once. So
+    a subclass must set its own fields before it calls this `__init__`.
     """
 
     def __init__(self, wire: Wire, on_wire: Callable[[Wire], WireReceiver]) -> None:

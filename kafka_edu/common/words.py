@@ -14,8 +14,8 @@ def plural(number: int, noun: str) -> str:
 def cause_of(error: OSError) -> str:
     """Return the system's text for an error, without Python's `[Errno 111]`: `Connection refused`.
 
-    asyncio replaces this text with the address that it tried. Then this function looks up the text
-    by the error number.
+    For a failed connection, asyncio replaces the system's text with the address that it tried. In
+    that case this function looks up the system's text by the error number.
     """
     if error.strerror is None:
         return str(error)
@@ -29,7 +29,8 @@ def cause_of(error: OSError) -> str:
 
 
 def joined(names: Collection[object], most: int = 3) -> str:
-    """Join the first `most` names and the number of the others: `web-0, web-1, web-2 and 9 more`.
+    """Join the first `most` names and the number of further names: `web-0, web-1, web-2 and 9
+    more`.
 
     O(most).
     """

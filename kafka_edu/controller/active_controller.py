@@ -1,8 +1,8 @@
 """The active controller: how it reacts to each event.
 
-(Kafka: the `process…` and `on…` methods of KafkaController.scala; book 000 §6.4.) One object is one
-term of office. The broker creates it after winning the election, and drops it when the broker
-resigns. The context, the state machines and the channels are dropped at the same time.
+(Kafka: the `process…` and `on…` methods of KafkaController.scala; book 000 §6.4.) The broker
+creates an ActiveController when it wins an election, and drops the object when it resigns. The
+context, the state machines and the channels are dropped at the same time.
 
 All methods run in the event task, one after the other. They wait only for ZooKeeper, through the
 given client. The decisions themselves are plain functions and tables: `leader_election`,
@@ -146,9 +146,11 @@ class ActiveController:
     # The beginning and the end of the term of office.
 
     async def take_office(self) -> None:
-        """Read and watch the whole cluster in ZooKeeper; then update every partition and broker.
-        (Kafka: onControllerFailover.) Old notifications are deleted without being read, because the
-        controller reads the current state anyway.
+        """Read and watch the whole cluster in ZooKeeper; then send the state to all brokers.
+
+        (Kafka: onControllerFailover.) Notifications about ISRs and log dirs that an earlier
+        controller has left in ZooKeeper are deleted without being read, because this method reads
+        the current state anyway.
         """
         context, zk = self.context, self._zk
         version = context.epoch_zk_version
@@ -215,8 +217,8 @@ class ActiveController:
     async def broker_change(self) -> None:
         """Compare the brokers in ZooKeeper with the known brokers, and react to each difference.
 
-        If a known broker has a higher epoch now, it has restarted in the meantime. It is handled as
-        a failed broker first, and then as a started one.
+        If a known broker has a higher epoch now, it has restarted in the meantime. The controller
+        handles such a broker first as a failed broker, and then as a started broker.
         """
         context = self.context
         current = await self._zk.get_all_brokers_in_cluster(watch=True, watch_each=True)
@@ -319,8 +321,8 @@ class ActiveController:
         """Elect new leaders where a lost replica led; then remove lost replicas from the ISRs.
 
         First, each partition whose leader is gone becomes Offline. Then all partitions that are New
-        or Offline elect leaders. Only then the lost replicas leave the ISRs of the other
-        partitions.
+        or Offline elect leaders. After that the lost replicas are removed from the ISRs of all
+        other partitions.
         """
         context = self.context
         leaderless = context.partitions_with_offline_leader
@@ -345,11 +347,11 @@ class ActiveController:
         """Move the leaderships of a broker that is about to stop (book 000 §6.4.2).
 
         The broker's follower replicas are stopped too. Returns the partitions that the broker still
-        leads. `ShutdownRule` has the book's three cases.
+        leads. `ShutdownRule` decides what happens to each partition.
 
         Kafka moves all leaderships at once; here they move in steps. The brokers take over the
-        partitions of one step while the next step is still being written to ZooKeeper. So no
-        partition is without a leader for longer than its own step takes.
+        partitions of one step while the next step is still being written to ZooKeeper. So a
+        partition is without a leader only while its own step takes place.
 
         Raises KafkaException if the broker is not alive, or has a newer epoch than `broker_epoch`.
         """
@@ -454,8 +456,8 @@ class ActiveController:
     async def _on_new_partition_creation(self, partitions: list[TopicPartition]) -> None:
         """Take new partitions from NonExistent through New to Online.
 
-        Partitions and replicas change state in turn, because a replica can become New only before
-        its partition has a leader.
+        First the partitions become New, then the replicas, and only then the partitions become
+        Online. A replica can become New only before its partition has a leader.
         """
         reason = "the partition is new"
         replicas = self.context.replicas_for_partitions(partitions)
@@ -548,7 +550,8 @@ class ActiveController:
     async def preferred_replica_election(self) -> None:
         """Hold the elections listed in /admin/preferred_replica_election, if that znode exists.
 
-        Then delete the znode. The controller watches its path, and so notices the next request.
+        Then delete the znode. The controller still watches the znode's path, so it notices when a
+        client requests the next election.
         """
         ordered = await self._zk.get_preferred_replica_election(watch=True)
         if ordered is not None:
@@ -628,7 +631,7 @@ class ActiveController:
     async def unclean_leader_election_enable(self, topic: str | None = None) -> None:
         """Elect leaders after unclean.leader.election.enable was set to true (spec L2).
 
-        With `topic`, only for the partitions of that topic; without it, for all partitions.
+        If `topic` is given, only its partitions elect leaders; otherwise all partitions do.
         """
         await self._partition_machine.trigger_online_partition_state_change(
             "unclean election is now allowed", topic

@@ -39,15 +39,18 @@ class Candidate(Protocol):
     """The interface of a candidate; it decides for one broker."""
 
     def next(self, came: Came) -> Operation | None:
-        """Return the next operation after the result `came`.
+        """Return the next operation. `came` says what happened last: the result of the last
+        operation, or START, FIRED or SESSION_LOST.
 
         None means that this candidate makes no more decisions. From then on the controller decides
         by itself.
         """
 
     def endless(self) -> None:
-        """Record that one event led to MOST_STEPS operations. This candidate is not used any
-        more.
+        """Record that the candidate made MOST_STEPS operations after a single event, without an
+        end.
+
+        The controller no longer uses this candidate.
         """
 
 

@@ -1,10 +1,10 @@
 """Collects what one controller step must send to the brokers, and sends it in few requests.
 
 (Kafka: ControllerBrokerRequestBatch.) A state machine may change a thousand partitions. For each
-partition it records here which brokers need the change. At the end every broker gets at most one
-LeaderAndIsr, one UpdateMetadata and two StopReplica requests, and not a thousand of each.
-LeaderAndIsr goes to the brokers with replicas. UpdateMetadata goes to every broker, because any
-broker may answer a client's Metadata request.
+partition, the state machine adds to the batch which brokers need the change. At the end every
+broker gets at most one LeaderAndIsr, one UpdateMetadata and two StopReplica requests, and not a
+thousand of each. LeaderAndIsr goes to the brokers with replicas. UpdateMetadata goes to every
+broker, because any broker may answer a client's Metadata request.
 
 Each request carries the controller's epoch and the receiver's broker epoch. A broker refuses the
 request of a controller that was replaced (error 11). It also refuses a request that was made before
@@ -72,7 +72,7 @@ SendRequest = Callable[[int, Message, int, int], None]
 def request_versions(inter_broker_protocol: ProtocolVersion) -> tuple[int, int, int]:
     """Return the versions of the requests LeaderAndIsr, StopReplica and UpdateMetadata.
 
-    A version below inter.broker.protocol.version 2.0 gets the request versions of 2.0.
+    If inter.broker.protocol.version is below 2.0, the versions are those of 2.0.
     """
     return next(
         (versions for since, versions in REQUEST_VERSIONS if inter_broker_protocol >= since),
@@ -128,7 +128,7 @@ class ControllerBrokersRequestBatch:
         state: LeaderIsrAndControllerEpoch,
         is_new: bool,
     ) -> None:
-        """Add a partition's state: for the replicas on `broker_ids`, and as metadata for all
+        """Add a partition's state: as LeaderAndIsr for `broker_ids`, as UpdateMetadata for all
         brokers.
         """
         assignment = self._context.partition_full_replica_assignment(tp)

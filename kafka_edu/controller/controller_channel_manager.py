@@ -1,11 +1,11 @@
 """The controller's channels: for each broker one connection, one queue and one task.
 
 (Kafka: ControllerChannelManager.scala, RequestSendThread.) A broker gets its requests one at a
-time, in the order of the controller's decisions. The next request is sent when the response to the
-last request has come. If a broker does not answer, its task tries again every 100 ms, until the
+time, in the order of the controller's decisions. A request is sent when the response to the request
+before it has arrived. If a broker does not answer, its task tries again every 100 ms, until the
 broker's znode is gone and `remove_broker` ends the channel. So a living broker gets every decision,
-and a dead broker does not delay the others. The controller itself never waits for a channel: a
-response becomes an event in the controller's queue.
+and a dead broker does not delay the requests to other brokers. The controller itself never waits
+for a channel: a response becomes an event in the controller's queue.
 
 This module has only the tasks and connections. ControllerBrokersRequestBatch decides what is sent,
 and `controller_responses` decides what a response means.
@@ -42,7 +42,7 @@ OnResponse = Callable[[int, Message, Message], None]
 
 
 class ControllerChannels(Protocol):
-    """The interface of the channels. Tests implement it with channels that only record requests."""
+    """The interface of the channels. Tests use an implementation that only records the requests."""
 
     def add_broker(self, broker: Broker) -> None: ...
 
@@ -74,7 +74,7 @@ class QueuedRequest(NamedTuple):
 
 
 class ControllerChannelManager:
-    """The channels of one term of office: created at the election, closed at the resignation."""
+    """The controller's channels, from its election until it resigns."""
 
     def __init__(
         self,
@@ -89,8 +89,9 @@ class ControllerChannelManager:
     ) -> None:
         """Create the manager without any channels.
 
-        `cause` returns the trace number of the event that the controller is processing; each queued
-        request is traced as its effect. `socket_timeout_ms` is controller.socket.timeout.ms.
+        `cause` returns the trace number of the event that the controller is processing. The trace
+        shows each queued request as an effect of that event. `socket_timeout_ms` is
+        controller.socket.timeout.ms.
         """
         self._cause = cause
         self._client_id = f"controller-{controller_id}"

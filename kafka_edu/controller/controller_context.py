@@ -37,7 +37,10 @@ class PartitionAndReplica(NamedTuple):
 
 
 class ControllerContext:
-    """The controller's state in one term of office; only its event task changes it."""
+    """The controller's state, from its election until it resigns.
+
+    Only the event task changes it.
+    """
 
     def __init__(
         self, epoch: int, epoch_zk_version: int, tell: Callable[[Event], int] | None = None

@@ -1,14 +1,14 @@
 """The controller's queue of events, and the one task that processes them, without any locks.
 
 (Kafka: ControllerEventManager.scala; book 000 §6.4.1, figure 6-14.) Watches fire, requests arrive
-and timers expire at any time. Each of these only puts an event into the queue. The event task
-processes the events in order of arrival. It finishes one event before it begins the next, even when
-it must wait for ZooKeeper. No other code touches ControllerContext.
+and timers expire at any time, and each of them only puts an event into the queue. The event task
+processes the events in order of arrival. It finishes one event before it begins the next event,
+even when it must wait for ZooKeeper. No other code touches ControllerContext.
 
-As in Kafka, the queue is not bounded, because the controller would never learn of a dropped watch.
-The queue stays short. A watch fires once, and only the event that the watch caused sets the watch
-again. So most kinds of watch events are in the queue at most once. PartitionModifications may be in
-it once for each topic.
+As in Kafka, the queue has no size limit. If a full queue dropped the event of a watch, the
+controller would never learn of that change. The queue stays short. A watch fires once, and only the
+event that the watch caused sets the watch again. So most kinds of watch events are in the queue at
+most once. PartitionModifications may be in it once for each topic.
 
 This module only has the queue and the task; it decides nothing.
 
@@ -87,7 +87,7 @@ class ControllerEventManager:
         self._filled.set()
 
     def clear_and_put(self, event: ControllerEvent) -> None:
-        """Queue one event, and drop all other queued events, because the session has expired."""
+        """Drop all queued events, because the ZooKeeper session has expired; then queue `event`."""
         self._drop("the session has expired")
         self.put(event)
 

@@ -50,7 +50,7 @@ class RegisterBrokerAndReelect(NamedTuple):
 class UpdateBrokerInfo(NamedTuple):
     """This broker has new advertised addresses: write them into its znode.
 
-    This happens on every broker, not only on the controller.
+    Every broker processes this event, not only the active controller.
     """
 
     end_points: tuple[EndPoint, ...]
@@ -145,7 +145,8 @@ class ReplicaLeaderElection(NamedTuple):
 class ApiPartitionReassignment(NamedTuple):
     """A client requests to move partitions to other brokers.
 
-    For each partition, `wanted` has the ids of its future brokers; None cancels its reassignment.
+    For each partition, `wanted` has the ids of its future brokers, or None. None cancels the
+    partition's reassignment.
     """
 
     wanted: Mapping[TopicPartition, Sequence[int] | None]
@@ -186,7 +187,8 @@ class LeaderAndIsrResponseReceived(NamedTuple):
 class TopicDeletionStopReplicaResponseReceived(NamedTuple):
     """A broker has responded to StopReplica with delete.
 
-    `deleted` are the partitions whose replica it has deleted; `failed` are the others.
+    `deleted` are the partitions whose replicas the broker has deleted. `failed` are the partitions
+    whose replicas it could not delete.
     """
 
     broker_id: int

@@ -2,11 +2,11 @@
 
 (Kafka: the ZNodeChangeHandlers of KafkaController; book 000 §6.4.1.) A watch fires once, and names
 only a path and a kind of change. So the controller reads the current state when it processes the
-event. It sets the watch again with that read, or just before it, so it misses no change. One event
-may cover several changes.
+event. The controller sets the watch again together with that read, or just before. So it misses no
+change. One event may cover several changes.
 
-Every broker watches /controller. Only the active controller has the other watches. Before Kafka had
-a controller, all brokers watched all these znodes (`kafka-edu demo watches` shows the cost).
+Every broker watches /controller. Only the active controller watches any other znode. Before Kafka
+had a controller, all brokers watched all these znodes (`kafka-edu demo watches` shows the cost).
 
 Next: `KafkaController.on_watch` (kafka_controller.py) queues the event.
 """

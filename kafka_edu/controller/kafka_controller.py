@@ -196,7 +196,7 @@ class KafkaController:
 
     @property
     def epoch(self) -> int:
-        """The controller epoch of this broker's last won election; 0 if it has won none."""
+        """The controller epoch of the last election that this broker won; 0 if it never won."""
         return self._epoch
 
     @property
@@ -241,8 +241,8 @@ class KafkaController:
         """Turn a change of a znode into an event (`event_of_watch`), and queue the event.
 
         KafkaServer calls this method with each watch of the ZooKeeper client. On a broker that is
-        not the controller, only the watch of /controller matters. Its other watches are left over
-        from an earlier term. Next: `ControllerEventManager.put`.
+        not the controller, only the watch of /controller matters. If another watch fires there, the
+        broker set that watch when it was the controller. Next: `ControllerEventManager.put`.
         """
         event = event_of_watch(watched)
         if event is None or (self._term is None and watched.path != ControllerZNode.PATH):
@@ -279,7 +279,8 @@ class KafkaController:
             self._events.put(RegisterBrokerAndReelect())
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
-        """Move leaderships off a stopping broker; return the partitions that it still leads.
+        """Move leaderships from a stopping broker to other brokers; return the partitions that the
+        stopping broker still leads.
 
         A `broker_epoch` of -1 is not checked. Raises KafkaException: STALE_CONTROLLER_EPOCH if this
         broker is not the controller, STALE_BROKER_EPOCH if the epoch is old, and
@@ -328,7 +329,7 @@ class KafkaController:
     ) -> dict[TopicPartition, AlteredIsr]:
         """Write the ISRs that a leader requests; see `isr_alterations`.
 
-        Raises KafkaException: NOT_CONTROLLER, STALE_BROKER_EPOCH.
+        Raises KafkaException with NOT_CONTROLLER or STALE_BROKER_EPOCH.
         """
         return await self._answer_of(
             lambda answer: AlterIsrReceived(broker_id, broker_epoch, wanted, answer)
@@ -366,7 +367,7 @@ class KafkaController:
     def enable_unclean_leader_election(self, topic: str) -> None:
         """React to a topic that allows unclean elections from now on.
 
-        Its partitions without a leader may get one.
+        The controller tries to elect a leader for each partition of the topic that has none.
         """
         self._events.put(TopicUncleanLeaderElectionEnable(topic))
 
@@ -531,10 +532,10 @@ class KafkaController:
         await self._elect()
 
     async def _carry_out(self, candidate: Candidate, came: Came) -> bool:
-        """Do each operation that the candidate returns, until it waits or leads.
+        """Do each operation that the candidate returns, until it returns "wait" or "lead".
 
-        Return False if the candidate makes no more decisions. Then the controller must decide by
-        itself.
+        Return False if the candidate makes no more decisions. In that case the controller must
+        decide by itself.
         """
         for _ in range(MOST_STEPS):
             match candidate.next(came):
@@ -613,7 +614,7 @@ class KafkaController:
         await self._take_office()
 
     async def _take_office(self) -> None:
-        """Begin a term of office with the controller epoch that was just won."""
+        """Become the active controller, with the epoch of the election that was just won."""
         self._set_active_controller_id(self._broker.id)
         if self._tell:
             self._tell(
@@ -644,7 +645,9 @@ class KafkaController:
             raise
 
     async def _resign(self, reason: str) -> None:
-        """End the term of office, if this broker is the controller, and drop its state."""
+        """If this broker is the active controller, make it resign, and drop the controller's
+        state.
+        """
         term, self._term = self._term, None
         if term is None:
             return

@@ -1,10 +1,10 @@
 """The four strategies for the election of a partition's leader, as pure functions.
 
 (Kafka: PartitionLeaderElectionAlgorithms, Election.scala; book 000 §6.4.3.) AR are the assigned
-replicas in their order, the preferred one first. ISR are the replicas in sync. Live replicas are
-those whose broker is alive and whose disk works. All strategies follow the order of AR, never the
-order of the ISR. The order of AR stays the same until the partition is reassigned; the order of the
-ISR changes.
+replicas in their order; the first of AR is the preferred replica. ISR are the replicas in sync.
+Live replicas are those whose broker is alive and whose disk works. All strategies follow the order
+of AR, never the order of the ISR. The order of AR stays the same until the partition is reassigned;
+the order of the ISR changes.
 
     AR [1, 2, 0]   ISR [2, 0, 1]   live {0, 2}
         → OfflinePartition elects 2: the first of AR that is alive and in sync
@@ -44,7 +44,8 @@ def offline_partition_leader_election(
 ) -> int | None:
     """Return the first replica of AR that is alive and in the ISR, or None.
 
-    If there is none and unclean election is enabled, return the first that is alive.
+    If no replica is alive and in the ISR, and unclean election is enabled, return the first live
+    replica of AR.
     """
     clean = next(
         (replica for replica in assignment if replica in live_replicas and replica in isr), None
@@ -68,7 +69,7 @@ def preferred_replica_partition_leader_election(
 ) -> int | None:
     """Return the first replica of AR if it is alive and in the ISR.
 
-    Otherwise return None; then the leader does not change.
+    Otherwise return None, which means that the leader does not change.
     """
     return next(
         (replica for replica in assignment[:1] if replica in live_replicas and replica in isr), None

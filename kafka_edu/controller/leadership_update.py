@@ -1,18 +1,18 @@
 """A change of the leaders and ISRs of many partitions at once.
 
 The controller decides, and writes each state with a check of its znode's version. If another writer
-was faster, the controller reads that state and decides again. (Kafka: the common part of
-doElectLeaderForPartitions, doRemoveReplicasFromIsr and updateLeaderEpoch. They read every znode
-first.)
+has changed the znode first, the controller reads the new state and decides again. (Kafka: the
+common part of doElectLeaderForPartitions, doRemoveReplicasFromIsr and updateLeaderEpoch. Kafka
+reads every znode before it decides.)
 
 The context has the states and the versions of their znodes. So the first round uses the states in
 the context and reads nothing from ZooKeeper. Each write names the version on which its decision is
 based. If the znode has a different version by now, the write is refused.
 
 If the controller decides to write nothing, no write checks the version. So the controller accepts
-that decision only if it has just read the state. For example, a leader may add a follower to the
-ISR and die before the controller has processed the notification. According to the context, no
-replica can become leader then. In fact, that follower can.
+this decision only if it has just read the state from ZooKeeper. For example, a leader may add a
+follower to the ISR and die before the controller has processed the notification. According to the
+context, no replica can become leader then. In fact, that follower can.
 
 An example of the cost: a controller takes over 3,000 partitions. Its dead predecessor led 1,000 of
 them and was in every ISR. The controller reads 3,000 states, removes the predecessor from 3,000
@@ -35,7 +35,7 @@ from kafka_edu.zk.zk_requests import ControllerMovedError
 
 
 class UpdateRound(NamedTuple):
-    """The result of one round.
+    """The result of one round of a LeadershipUpdate.
 
     A partition that is in none of these fields is processed again in the next round.
     """
@@ -48,7 +48,7 @@ class UpdateRound(NamedTuple):
 
 
 class LeadershipUpdate:
-    """One change of many partitions, in rounds, until no partitions are `remaining`.
+    """One change of many partitions. It takes rounds until no partitions are `remaining`.
 
     In each round the caller calls `states`, decides, and calls `write`. The object lives only while
     one event is processed.

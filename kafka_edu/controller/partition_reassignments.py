@@ -106,7 +106,8 @@ class PartitionReassignments:
     # The beginning of reassignments, and their continuation after an interruption.
 
     async def resume(self) -> None:
-        """Continue the running reassignments, and begin the ones in /admin/reassign_partitions.
+        """Continue the running reassignments, and begin those that /admin/reassign_partitions
+        orders.
 
         A new controller calls this method at its election. The running reassignments are in the
         topics' znodes.
@@ -402,8 +403,8 @@ class PartitionReassignments:
     ) -> None:
         """Keep each leader and ISR, raise the leader epoch by one, and send it to all replicas.
 
-        The same request brings the new assignment to the replicas. A partition without a state is
-        left out; it gets its state with its first leader.
+        The same request brings the new assignment to the replicas. A partition that never had a
+        leader has no state, and is left out.
         """
         if not partitions:
             return

@@ -1,8 +1,8 @@
 """The placement of the replicas of new partitions (Kafka: AdminUtils.assignReplicasToBrokers).
 
-The placement has three aims. Replicas are spread evenly over the brokers. The followers of one
-broker's leaders are spread over all other brokers. So when that broker dies, the others share its
-work evenly. Each partition is in as many racks as possible.
+The placement has three aims. First, replicas are spread evenly over the brokers. Second, the
+followers of one broker's leaders are spread over all other brokers; when that broker dies, all
+other brokers share its work evenly. Third, each partition is in as many racks as possible.
 
 Without racks, the first replicas of partitions 0, 1, 2 … go to one broker after the other, from a
 random start. The followers are on the brokers after the leader. The distance from the leader to the
@@ -46,12 +46,12 @@ def assign_replicas_to_brokers(
 
     O(partitions × brokers) at worst. `racks` is broker id → rack, for the live brokers. If
     `fixed_start_index` is ≥ 0, it replaces the two random numbers. To add partitions to a topic,
-    pass the first new partition number as `start_partition_id`. Then `fixed_start_index` is the
-    index of partition 0's first replica in the list of brokers.
+    pass the first new partition number as `start_partition_id`, and the index of partition 0's
+    first replica in the list of brokers as `fixed_start_index`.
 
     Raises KafkaException: INVALID_PARTITIONS, POLICY_VIOLATION for more than MAX_NEW_PARTITIONS, or
-    INVALID_REPLICATION_FACTOR. The last is also raised if some brokers have a rack and some have
-    none.
+    INVALID_REPLICATION_FACTOR. INVALID_REPLICATION_FACTOR is also raised if some brokers have a
+    rack and some have none.
     """
     if partitions <= 0:
         raise KafkaException(

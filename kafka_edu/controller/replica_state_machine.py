@@ -7,13 +7,13 @@
                      └→ DeletionIneligible → Offline (the deletion is tried again)
                                            → Online (its broker came back; the topic stays)
 
-- New: it was just assigned, and may only become a follower.
-- Online: it takes part, as leader or follower.
-- Offline: its broker has died or its disk has failed. It is removed from the ISR.
-- DeletionStarted: the request to delete it is sent to its broker.
-- DeletionSuccessful: its broker has deleted it.
-- DeletionIneligible: its broker could not delete it, or is dead. The deletion of the whole topic
-  waits for it.
+- New: the replica was just assigned, and may only become a follower.
+- Online: the replica works, as leader or follower.
+- Offline: its broker has died or its disk has failed. The replica is removed from the ISR.
+- DeletionStarted: its broker has been sent the request to delete the replica.
+- DeletionSuccessful: its broker has deleted the replica.
+- DeletionIneligible: its broker could not delete the replica, or is dead. The deletion of the whole
+  topic waits for this replica.
 
 Next: `ZkReplicaStateMachine.handle_state_changes` (zk_replica_state_machine.py).
 """

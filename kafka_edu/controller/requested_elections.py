@@ -1,4 +1,4 @@
-"""Leader elections on request: preferred or unclean.
+"""Leader elections that a client requests: preferred or unclean elections.
 
 (Kafka: KafkaController.processReplicaLeaderElection; KIP-460.)
 
@@ -122,8 +122,7 @@ def _is_needed(context: ControllerContext, tp: TopicPartition, election_type: El
 
 
 class LeaderImbalance(NamedTuple):
-    """The number of partitions whose preferred leader is this broker, and how many of them other
-    brokers lead.
+    """How many of the partitions that one broker should lead are led by other brokers.
 
     `preferred` counts the partitions whose preferred replica is on the broker. `elsewhere` counts
     how many of these partitions other brokers lead.
@@ -142,9 +141,10 @@ def measure_imbalance(context: ControllerContext, allowed_percentage: int) -> li
     """Return the imbalance of each broker that has preferred replicas. Pure. O(partitions).
 
     (Kafka: checkAndTriggerAutoLeaderRebalance.) With leader.imbalance.per.broker.percentage 10,
-    other brokers may lead one of a broker's 10 partitions. When they lead two, both are given back.
-    A leadership is not given back if the preferred replica is not alive or not in sync. Nothing is
-    given back while any partition is being reassigned, because its leader is about to change.
+    other brokers may lead one of a broker's 10 partitions. When they lead two, the controller gives
+    the leadership of both back. A leadership is not given back if the preferred replica is not
+    alive or not in sync. Nothing is given back while any partition is being reassigned, because its
+    leader is about to change.
     """
     preferred: dict[int, list[TopicPartition]] = {}
     for tp in context.all_partitions:

@@ -33,9 +33,10 @@ NOBODY: Final = -1
 class ShutdownSteps:
     """Requests the shutdown until the controller has moved all leaderships, or retries are used up.
 
-    It makes at most `max_retries` attempts, and waits `retry_backoff_ms` between two of them. Each
-    attempt first looks up which broker is the controller, because that may have changed. The
-    connection is kept while the controller is the same and nothing has failed. O(1) a step.
+    The broker makes at most `max_retries` attempts, and waits `retry_backoff_ms` between two
+    attempts. Each attempt first looks up which broker is the controller, because the controller may
+    have changed. The connection is kept while the controller is the same and nothing has failed.
+    O(1) a step.
     """
 
     def __init__(self, max_retries: int, retry_backoff_ms: int) -> None:

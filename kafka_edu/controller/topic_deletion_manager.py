@@ -55,7 +55,7 @@ class TopicDeletionManager:
         self._tell = tell
 
     async def init(self, ordered: Iterable[str]) -> None:
-        """Take over the orders that a new controller finds in /admin/delete_topics.
+        """Record the topics that a new controller finds in /admin/delete_topics.
 
         Nothing is deleted before the state machines have started; then `resume_deletions` begins.
         """

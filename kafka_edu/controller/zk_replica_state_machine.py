@@ -1,7 +1,7 @@
 """Takes replicas through their states, and writes the results to ZooKeeper.
 
-(Kafka: ZkReplicaStateMachine; book 000 §6.4.) The table is in `replica_state_machine`. These
-transitions do more than change the state:
+(Kafka: ZkReplicaStateMachine; book 000 §6.4.) The table of the allowed transitions is in
+`replica_state_machine`. These transitions do more than change the state:
 
     → New              send LeaderAndIsr if the partition already has a leader (a reassignment)
     → Online           send LeaderAndIsr again
@@ -50,7 +50,7 @@ class ZkReplicaStateMachine:
         self._tell = tell
 
     async def startup(self) -> None:
-        """Set the replicas on live brokers to Online, and the others to Offline.
+        """Set the replicas on live brokers to Online, and all other replicas to Offline.
 
         The online replicas receive LeaderAndIsr. As in Kafka, the replicas on dead brokers are
         DeletionIneligible first. If the topic of such a replica is being deleted, the deletion must

@@ -2,8 +2,8 @@
 
 (Kafka: CoordinatorType in FindCoordinatorRequest.java, partitionFor in GroupMetadataManager.scala.)
 A group or a transactional id belongs to one partition of an internal topic, by the hash of its
-name. The leader of that partition is its coordinator. So coordinators are spread over the brokers,
-elected and moved together with partition leaders. They need no separate election.
+name. The coordinator is the broker that leads this partition. So coordinators are spread over the
+brokers, elected and moved together with partition leaders, and need no separate election.
 """
 
 from collections.abc import Mapping
@@ -32,8 +32,8 @@ INTERNAL_TOPIC: Final[Mapping[CoordinatorType, str]] = {
 def partition_for(key: str, partitions: int) -> int:
     """Return the number of the internal topic's partition to which `key` belongs.
 
-    It is |hash| modulo the number of partitions. The lowest possible hash, -2³¹, counts as 0. For
-    example, the group "test" belongs to partition 48 of 50.
+    The result is |hash| modulo the number of partitions. The lowest possible hash, -2³¹, counts as
+    0. For example, the group "test" belongs to partition 48 of 50.
     """
     code = java_hash(key)
     return 0 if code == _INT_MIN else abs(code) % partitions

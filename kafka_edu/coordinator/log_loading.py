@@ -1,10 +1,10 @@
 """Reads a whole partition of an internal topic from its log.
 
-(Kafka: loadGroupsAndOffsets, loadTransactionMetadata.) In this way a new leader gets the state that
-the old leader had. The log is read piece by piece; between two pieces the event loop can handle
-requests. The end of the log is checked again after each piece. So records that are appended
-meanwhile, such as transaction markers, are read too. After the last piece there is no await before
-the caller continues, so no record can be appended in between.
+(Kafka: loadGroupsAndOffsets, loadTransactionMetadata.) A new leader of the partition reads the log
+to get the state that the old leader had. The log is read piece by piece; between two pieces the
+event loop can handle requests. The end of the log is checked again after each piece. So records
+that are appended meanwhile, such as transaction markers, are read too. After the last piece there
+is no await before the caller continues, so no record can be appended in between.
 """
 
 from collections.abc import Callable

@@ -76,7 +76,7 @@ class Stream:
     def __init__(self, source: Source, decoder: Decoder, now_us: int, *, past: bool) -> None:
         """Begin to read a process.
 
-        `past` says that the stream begins with old events from its ring.
+        `past` says that the process first sends old events from its ring.
         """
         self.source = source
         self.decoder = decoder
@@ -127,9 +127,8 @@ class _Held:
 class Backlog:
     """Holds events until they are due, in order of their time.
 
-    Leaves some out when there are too many.
-
-    It holds at most MAX_BYTES, plus the events that `leave_out_all` must keep.
+    If there are too many events, it leaves some out. It holds at most MAX_BYTES, plus the events
+    that `leave_out_all` must keep.
     """
 
     def __init__(self, *, sheds: bool) -> None:
@@ -205,7 +204,9 @@ class Backlog:
         return head
 
     def _too_soon(self, thing: tuple[Source, str, bytes], mono_us: int) -> bool:
-        """Return whether to leave out a sample, because its object was sampled just before."""
+        """Return whether to leave out a sample, because another sample of its object came just
+        before.
+        """
         often = self.looked_at is None or thing[1] in self.looked_at
         pause_us = self.pause_us // LOOKED_AT_PAUSES if often else self.pause_us
         if mono_us - self._sampled_us.get(thing, mono_us - pause_us) < pause_us:
@@ -251,7 +252,8 @@ class Backlog:
 
         O(log n) for each event.
 
-        Of all samples of one object up to that time, only the newest is returned.
+        If there are several samples of one object up to that time, only the newest sample is
+        returned.
         """
         self._ripen(until_us)
         out: list[Envelope] = []
@@ -298,7 +300,7 @@ class Backlog:
             self._ready.append(held)
 
     def _forget(self, held: _Held) -> None:
-        """Leave out an event that is held. Its entry in the order stays, but is empty."""
+        """Leave out a held event. Its entry stays in the heap or the queue, but is empty."""
         held.event = None
         self.bytes -= held.size
         self._leave_out(held.stream, held.name)

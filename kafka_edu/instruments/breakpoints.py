@@ -1,5 +1,5 @@
-"""Breakpoints: the view stops when a chosen kind of event happens, in a recording and live. A
-simulated run stops too, in the same callback.
+"""Breakpoints: the view of a recording or a live cluster stops when a chosen kind of event happens.
+For a simulated cluster, the simulation itself stops too, in the callback that emitted the event.
 
 A breakpoint is a name and a predicate. The predicate returns whether the view must stop at an
 event.
@@ -99,7 +99,9 @@ class Breakpoints:
         self.chosen ^= {name}
 
     def hit(self, envelope: Envelope) -> Hit | None:
-        """Return the first chosen breakpoint that applies to this event, or None. O(chosen)."""
+        """Return the first chosen breakpoint that applies to this event, or None. O(chosen
+        breakpoints).
+        """
         for point in BREAKPOINTS:
             if point.name in self.chosen and point.meets(envelope) and self._is_new(envelope):
                 return Hit(point.name, envelope)

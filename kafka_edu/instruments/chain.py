@@ -1,8 +1,7 @@
 """Show the causes and the effects of an event as a tree, drawn in lines of text (docs/chains.md).
 
-A chain of causes is nearly always a straight line: one event leads to the next. So the tree is
-drawn like a history of versions: the main line stays at the left edge, and only side branches are
-indented.
+A chain of causes is nearly always a straight line: one event leads to the next. So the main line of
+the tree stays at the left edge, and only side branches are indented.
 """
 
 from collections.abc import Iterator
@@ -105,9 +104,10 @@ def _drawn(history: History, tree: TreeNode, last: Envelope | None) -> Iterator[
 
 
 def folded(children: list[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
-    """Yield each child with 0. Of FOLDED_FROM or more similar children, yield only the first one.
+    """Yield (child, number of further children that it represents).
 
-    The number with this first child says how many other children it represents.
+    If FOLDED_FROM or more children are similar, only the first of them is yielded, with the number
+    of the children that are left out. For every other child the number is 0.
     """
     alike: dict[tuple[object, ...], list[TreeNode]] = {}
     for child in children:

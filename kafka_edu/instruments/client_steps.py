@@ -2,9 +2,9 @@
 `poll()` and to the commit of its offset.
 
 A client's events and a broker's events are joined by the connection and the correlation id
-(docs/chains.md). Within a producer, the number of the batch joins them. Two producers of one
-process may have the same client id. Then two batches may fit, and neither one is certain. The step
-then counts as not recorded.
+(docs/chains.md). The events within a producer are joined by the number of the batch. If two
+producers of one process have the same client id, two batches may fit. In that case nobody knows
+which batch is the right one, and the step counts as not recorded.
 """
 
 from collections.abc import Iterator
@@ -33,8 +33,8 @@ _OfBatch = BatchDrained | BatchRetried | BatchSplit | BatchAcknowledged | BatchF
 
 
 class _Batch(NamedTuple):
-    """A batch of a producer: the process, the number of its start, the client, and the batch's
-    number.
+    """A batch of a producer: the process, how often the process has started, the client id, and the
+    batch's number.
     """
 
     source: Source
@@ -56,7 +56,8 @@ class ProducerSteps:
         received: Envelope | None,
     ) -> None:
         """Find the record's batch. `first_offset` is the offset of the first record in the batch,
-        if it is known. `received` is the broker's event of the request that wrote the record.
+        if it is known. `received` is the broker's event about receiving the request that wrote the
+        record.
         """
         self._history = history
         self._tp = topic, partition
@@ -95,8 +96,9 @@ class ProducerSteps:
                 yield step
 
     def _is_later(self, step: Step) -> bool:
-        """Return whether a step is later than the request that wrote the record. Without that
-        request, only the end of the batch is later.
+        """Return whether a step is later than the request that wrote the record.
+
+        If that request is not known, only the callback counts as later.
         """
         if step.envelope is None:
             return False
@@ -149,8 +151,8 @@ class ProducerSteps:
     def _drained_for(self, sent: Envelope) -> Envelope | None:
         """Return the batch of the partition that this request carries.
 
-        The sender takes one batch of each partition and sends the request at once. So it is the
-        last batch that was taken before the request.
+        The sender takes one batch of each partition and sends the request at once. So the result is
+        the partition's last batch that the sender took before the request.
         """
         assert isinstance(sent.event, ClientRequestSent)
         found = [
@@ -165,10 +167,10 @@ class ProducerSteps:
         return found[-1] if found else None
 
     def _acknowledged(self, drained: Envelope | None) -> Envelope | None:
-        """Return the drained batch's acknowledgement. Without a batch, find one that has the
-        offset.
+        """Return the event that acknowledged the batch `drained`.
 
-        Return None if several acknowledgements have the offset, because then none is certain.
+        If `drained` is None, return the only acknowledgement whose batch contains the record's
+        offset. Return None if there are several, because nobody knows which one is right.
         """
         acks = [
             (e, e.event)
@@ -190,8 +192,10 @@ class ProducerSteps:
         return found[0] if len(found) == 1 else None
 
     def _of_batch(self, batch: _Batch) -> Iterator[Envelope]:
-        """Yield a batch's events. If a larger batch was split into it, yield that batch's events
-        first.
+        """Yield the events of a batch.
+
+        If the batch is a part of a larger batch that was split, yield the events of the larger
+        batch first.
         """
         own = [
             e
@@ -212,7 +216,9 @@ class ProducerSteps:
         return cause if cause is not None and isinstance(cause.event, BatchSplit) else None
 
     def _accumulated(self) -> Step:
-        """Return the step of `send()`. Before a split, the record was in a larger batch."""
+        """Return the step of `send()`. If the record's batch is a part of a split batch, `send()`
+        put the record into the larger batch.
+        """
         nothing = Step(
             "send", None, "the moment when send() put it into its batch was not recorded"
         )
@@ -244,8 +250,8 @@ class ProducerSteps:
         ]
 
     def _records_before(self, split: Envelope, number: int) -> int | None:
-        """Return the number of records in the parts before this one, or None if a part is
-        unknown.
+        """Return the number of records in the parts of a split batch before part `number`. Return
+        None if one of these parts is unknown.
         """
         event = split.event
         assert isinstance(event, BatchSplit)
@@ -264,7 +270,7 @@ class ProducerSteps:
         return sum(parts[part] for part in before)
 
     def _request_after(self, drained: Envelope) -> Envelope | None:
-        """Return the request that carries a drained batch: the next one of this producer."""
+        """Return the request that carries a drained batch: the producer's next Produce request."""
         assert isinstance(drained.event, BatchDrained)
         for e in self._history.events:
             if (
@@ -317,8 +323,8 @@ class Delivery(NamedTuple):
 def deliveries(history: History, topic: str, partition: int, offset: int) -> list[Delivery]:
     """Return a Delivery for each time that `poll()` of one of our consumers returned the record.
 
-    The events do not name the offsets that `poll()` skipped. If it skipped some near the record,
-    `delivered_text` says so.
+    The events do not name the offsets that `poll()` skipped. If `poll()` skipped offsets near the
+    record, `delivered_text` says so.
     """
     found: list[Delivery] = []
     seen: set[tuple[Source, int, str]] = set()
@@ -372,7 +378,7 @@ def delivered_text(delivery: Delivery) -> str:
 
 def commit_steps(history: History, received: Envelope | None, offset: int) -> tuple[Step, ...]:
     """Return the steps in the consumer that committed an offset: its request, and what the consumer
-    knows after the response. Empty if the consumer emits no events.
+    knows after the response. The result is empty if the consumer emits no events.
     """
     sent = None if received is None else sent_for(history, received)
     if sent is None:
@@ -430,7 +436,7 @@ def cause_of(history: History, envelope: Envelope) -> Envelope | None:
 
 
 def life_of(history: History, envelope: Envelope) -> tuple[Source, int]:
-    """Return the process of an event, and the number of this start of the process."""
+    """Return the process of an event, and a number that differs for each start of the process."""
     source, life, _ = history.ident(envelope)
     return source, life
 

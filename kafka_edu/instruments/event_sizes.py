@@ -1,6 +1,6 @@
 """An estimate of the memory that an event takes.
 
-It allows a limit in bytes for the events that are kept.
+With this estimate, a program can limit the memory of the events that it keeps.
 """
 
 import sys

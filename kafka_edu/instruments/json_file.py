@@ -9,8 +9,8 @@ from kafka_edu.common.user_files import naming
 
 
 def write_json(path: str | Path, document: object) -> None:
-    """Write `document` as JSON. Callers print their text first, so that it is not lost if the file
-    cannot be written.
+    """Write `document` as JSON. The caller prints its text before this call, so the user sees the
+    text even if the file cannot be written.
 
     Raises ClickException with one line if the file cannot be written, for example because the disk
     is full.

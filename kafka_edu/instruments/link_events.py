@@ -1,7 +1,7 @@
 """Events about the dashboard's own connections, so that reducers take all input as events.
 
-The cluster does not emit these events. They are not registered, and a recording never holds them.
-Their sequence number is 0.
+The cluster does not emit these events. Their types are not registered, their sequence number is 0,
+and a recording never has them.
 """
 
 from typing import NamedTuple

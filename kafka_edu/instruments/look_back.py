@@ -76,7 +76,7 @@ class Newest:
             self._cut_us = max(self._cut_us, oldest.mono_us)
 
     def in_order(self) -> list[Envelope]:
-        """Return all events after the last one that was left out, sorted by time.
+        """Return all events after the last event that was left out, sorted by time.
 
         O(events log events).
         """
@@ -95,11 +95,12 @@ async def look_back(
     facts_only: bool = False,
     most_bytes: int = sys.maxsize,
 ) -> LookBack:
-    """Read every process at the same time. With `gauges`, also read a sample or more of each gauge.
+    """Read every process at the same time. With `gauges`, also read at least one sample of each
+    gauge.
 
     With `facts_only`, only facts are decoded. A ring has a whole snapshot for each minute, so most
     of its lines are not facts. If all events together take more than `most_bytes` of memory, the
-    oldest ones are left out.
+    oldest events are left out.
     """
     newest = Newest(most_bytes)
     pasts = await asyncio.gather(

@@ -1,10 +1,10 @@
-"""Explain why a group rebalanced and which members the others waited for.
+"""Explain why a group rebalanced, and for which members it waited.
 
-The coordinator reports when a rebalance began, why, and which member caused it (RebalanceStarted,
-whose cause is the member's own fact). Then the group waits for its members to join again, and then
-for the leader's assignment. A `Rebalance` collects all of this: when each member joined, which
-members never joined, and which partitions moved. The Groups screen and `kafka-edu why-rebalance`
-read the same objects.
+The coordinator's event RebalanceStarted tells when a rebalance began, and why. Its cause is the
+event of the member that made the rebalance necessary. After that the group waits for its members to
+join again, and then for the leader's assignment. A `Rebalance` collects all of this: when each
+member joined, which members never joined, and which partitions moved. The Groups screen and
+`kafka-edu why-rebalance` read the same objects.
 """
 
 from collections import OrderedDict, deque
@@ -167,20 +167,23 @@ class Rebalance:
         return ((self.ended_us if self.ended_us is not None else now_us) - self.started_us) / 1000
 
     def gathering_ms(self, now_us: int) -> float:
-        """Return how long (ms) the group has waited for members to join."""
+        """Return how long (ms) the group waits, or has waited, for its members to join."""
         until = self.gathered_us if self.gathered_us is not None else self.ended_us or now_us
         return (until - self.started_us) / 1000
 
     def assigning_ms(self, now_us: int) -> float | None:
-        """Return how long (ms) the group waited for the leader's assignment. None if it still
-        waits.
+        """Return how long (ms) the group has waited for the leader's assignment.
+
+        Return None if the group still waits for members to join.
         """
         if self.gathered_us is None:
             return None
         return ((self.ended_us if self.ended_us is not None else now_us) - self.gathered_us) / 1000
 
     def last_to_come(self) -> str:
-        """Return the id of the member that joined last, for which the others waited, or ""."""
+        """Return the id of the member that joined last: all other members waited for it. "" if
+        unknown.
+        """
         came = {member: at for member, at in self.arrived_us.items() if member in self.expected}
         return max(came, key=lambda member: came[member], default="")
 
@@ -284,7 +287,10 @@ class GroupStory:
         return []
 
     def was_here_before(self, member: str, before_us: int) -> bool:
-        """Return whether a member with the same client id failed before: it has come back."""
+        """Return whether this member has come back, after a failure before `before_us`.
+
+        It has come back if a member with the same client id, but with another member id, failed.
+        """
         client = self.client(member)
         return bool(client) and any(
             failure.member != member and self.client(failure.member) == client
@@ -436,7 +442,9 @@ class Rebalances:
                 pass
 
     def _fact(self, envelope: Envelope) -> None:
-        """Remember a member's fact, because a rebalance may name it as its cause later."""
+        """Remember an event about a member, because a later rebalance may name this event as its
+        cause.
+        """
         self._facts[envelope.source, envelope.seq] = envelope.event
         if len(self._facts) > KEPT_FACTS:
             self._facts.popitem(last=False)
@@ -660,7 +668,9 @@ def _topics_change(before: tuple[str, ...], topics: tuple[str, ...]) -> str:
 
 
 def waiting_words(story: GroupStory, rebalance: Rebalance, now_us: int) -> str:
-    """Return in words which members the group waited for, and how long. Empty if for none."""
+    """Return in words for which members the group waited, and how long. Return "" if the group
+    waited for no member.
+    """
     gathering = duration(rebalance.gathering_ms(now_us))
     failed = [f.member for f in rebalance.failures if f.at_us > rebalance.started_us]
     if rebalance.gathered_us is None and not rebalance.is_over:

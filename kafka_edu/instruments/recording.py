@@ -1,7 +1,8 @@
 """Write recordings while someone watches a cluster, and read them later without a cluster.
 
-One file holds the events of all brokers in one order. A name that ends in `.gz` means a compressed
-file. Several files, such as those the brokers write, are merged into one stream. (spec M5)
+One file holds the events of all brokers in one order. A file whose name ends in `.gz` is
+compressed. If several files are read, such as the files that the brokers write, their events are
+merged into one stream (spec M5).
 """
 
 import contextlib
@@ -76,8 +77,9 @@ def cluster_of(path: Path) -> str:
 def thinned(every_us: int) -> Callable[[Envelope], bool]:
     """Return a filter that keeps all facts and snapshots, but only some of the gauges.
 
-    For each process, one set of gauges is kept in each period of `every_us`. Many objects are not
-    in every set. So a sample is also kept if no sample of the same object was kept for `every_us`.
+    For each process, one set of gauges is kept in each period of `every_us`. A set does not have a
+    sample of every object. So a sample is also kept if no sample of its object was kept in the last
+    `every_us`.
     """
     kept: dict[Source, int] = {}
     of_things: dict[tuple[Source, Thing], int] = {}
@@ -170,9 +172,9 @@ class Recorder:
     def close(self, say: Callable[[str], None] = lambda _: None) -> None:
         """Write the waiting events and the end of the recording.
 
-        After a failure nothing is written. If it takes more than SILENT_S, `say` is called with a
-        sentence. After a KeyboardInterrupt, `close` stops waiting, and the recording has no proper
-        end.
+        If writing has failed before, nothing more is written. If `close` takes longer than
+        SILENT_S, it calls `say` with a sentence. After a KeyboardInterrupt, `close` stops waiting,
+        and the recording has no end mark.
         """
         with self._changed:
             self._closing = True
@@ -193,7 +195,7 @@ class Recorder:
             self._file.close()
 
     def _write_waiting(self) -> bool:
-        """Wait a short time for events, and write them. Return whether more may come."""
+        """Wait a short time for events, and write them. Return whether more events may come."""
         with self._changed:
             if not self._closing and self._bytes <= WAKE_BYTES:
                 self._changed.wait(FLUSH_EVERY_S)
@@ -214,7 +216,9 @@ class Recorder:
 
     @contextlib.contextmanager
     def _ending_if_it_fails(self) -> Iterator[None]:
-        """Remember why the file could not be written, and cut it after its last complete event."""
+        """If writing the file fails in the block, remember the reason, and cut the file after its
+        last complete event.
+        """
         try:
             yield
         except OSError as error:

@@ -92,7 +92,7 @@ class Replay:
     def stop_at(self, index: int) -> None:
         """Pause after the event at `index`.
 
-        Later events count as not handed out, even if they were.
+        Later events count as not handed out, even if the replay has already returned them.
         """
         self.playing = False
         self.index = index + 1
@@ -113,8 +113,8 @@ class Replay:
         return self.begin_us
 
     def within(self, clock_us: int) -> int:
-        """Return the time (µs), or the recording's first or last time if it is outside the
-        recording.
+        """Return the given time (µs). If it is before the recording's start or after its end,
+        return the start or the end.
         """
         return min(max(clock_us, self.begin_us), self.end_us)
 

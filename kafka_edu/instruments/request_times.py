@@ -48,8 +48,8 @@ REQUEST_EVENTS: Final[tuple[type[Event], ...]] = (
 
 
 class ApiId(NamedTuple):
-    """The key of one row: a broker and an API. The row is about this broker's requests of
-    this API.
+    """The key of one row: a broker and an API. The row has the times of the requests of this API
+    that this broker answered.
     """
 
     broker: int
@@ -65,7 +65,9 @@ class ApiId(NamedTuple):
 
     @property
     def is_patient(self) -> bool:
-        """Return whether clients want these requests to wait. A long remote time is then normal."""
+        """Return whether clients want requests of this API to wait at the broker, as a long poll
+        does. For such requests a long remote time is normal.
+        """
         return self.api_key in PATIENT_KEYS
 
 
@@ -113,7 +115,7 @@ class ApiTimes:
     def take(self, times: RequestTimes, at_us: int) -> None:
         """Process a sample of totals.
 
-        Totals that are smaller than before mean that the broker restarted.
+        If a total is smaller than in the last sample, the broker has restarted.
         """
         if self._samples and times.requests < self._samples[-1].requests:
             self._samples.clear()
@@ -133,8 +135,8 @@ class ApiTimes:
     def recent(self, now_us: int) -> Split:
         """Return the times of the last ten seconds.
 
-        A broker samples an API only after requests of this API. So an old last sample means that
-        there were no requests since.
+        A broker samples an API only after it has handled requests of this API. So if the last
+        sample is old, the broker has handled no such requests since then.
         """
         last = self._samples[-1]
         if last.at_us <= now_us - WINDOW_US:
@@ -277,7 +279,7 @@ class RequestTimesView:
     def left_out_words(self, broker: int | None = None) -> str:
         """Return in words how many hops of slow requests one broker, or all brokers, left out.
 
-        ` (312 hops left out: too many)`, for example. Empty if none were left out.
+        For example ` (312 hops left out: too many)`, or "" if no hops were left out.
         """
         count = sum(n for each, n in self.slow_left_out.items() if broker in (None, each))
         return f" ({count:,} {'hop' if count == 1 else 'hops'} left out: too many)" if count else ""
@@ -348,8 +350,8 @@ def brief_time(us: float) -> str:
 def verdict(view: RequestTimesView, broker: int, now_us: int) -> str:
     """Return a sentence that says where the time of a broker's requests went.
 
-    It covers the requests of clients and followers in the last ten seconds, without the waits that
-    clients wanted.
+    The sentence is about the requests of clients and followers in the last ten seconds, without the
+    waits that clients wanted.
     """
     sums = [0.0] * TOTAL
     waits: dict[int, float] = {}

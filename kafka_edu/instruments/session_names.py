@@ -18,8 +18,8 @@ def with_owners(
 ) -> str:
     """Return the words with the owner of each session added, if it was known at `at_us`.
 
-    `at_us` None means: if the owner is known at any time. With `brief`, the owner's name replaces
-    the number of the session.
+    If `at_us` is None, an owner that is known at any time is added. With `brief`, the owner's name
+    replaces the number of the session.
     """
     if "session 0x" not in words:
         return words

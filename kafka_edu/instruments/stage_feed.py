@@ -1,7 +1,7 @@
 """Read the events of a simulated run, whose processes share one socket and one order.
 
-The feed has the clock of the simulation: its `now_us` is virtual. It never leaves an event out. If
-events are taken too slowly, it stops reading, and the simulation waits.
+The feed uses the clock of the simulation: `now_us` returns virtual time. The feed never leaves an
+event out. If its events are taken too slowly, the feed stops reading, and the simulation waits.
 """
 
 import asyncio
@@ -51,8 +51,10 @@ class StageFeed:
     def __init__(
         self, find: Callable[[], EventsSource | None], failure: Callable[[], str] = lambda: ""
     ) -> None:
-        """`find` returns where the events come from, or None as long as that is not known.
-        `failure` returns why the simulation has ended; "" while it runs.
+        """Create the feed; `run` starts it.
+
+        `find` returns the address of the events, or None as long as the address is not known.
+        `failure` returns why the simulation has ended, or "" while it runs.
         """
         self._find = find
         self._failure = failure
@@ -119,7 +121,7 @@ class StageFeed:
                 pass
 
     def _link(self, process: Source, event: Event, at: Envelope) -> None:
-        """Add an event about the connection to a process, if it has changed."""
+        """If a process was connected or disconnected, add an event that says so."""
         made = isinstance(event, LinkMade)
         if made != (process in self._linked):
             (self._linked.add if made else self._linked.discard)(process)
@@ -127,19 +129,25 @@ class StageFeed:
             self._waiting.append(at._replace(source=process, seq=0, cause=0, event=event))
 
     def _unlink_after(self, at_us: int) -> None:
-        """Forget the changes of links after a moment, because the run has gone back there."""
+        """Forget all connections and disconnections after `at_us`, because the run has gone back to
+        that time.
+        """
         self._links = [change for change in self._links if change[0] <= at_us]
         self._linked = {
             process for process, made in {one: made for _, one, made in self._links}.items() if made
         }
 
     def complete(self) -> bool:
-        """Return whether a broker has sent its first events, or nothing will come any more."""
+        """Return whether a broker is connected, or no more events will come because the feed has
+        ended.
+        """
         return bool(self.failed) or any(one.kind is SourceKind.BROKER for one in self._linked)
 
     def went_back(self) -> bool:
-        """Return whether the run goes back before the next event. Then the events that were handed
-        on, and that are later than the next event, are void.
+        """Return whether the run goes back in time before its next event.
+
+        If it does, the events that were already handed on are no longer valid if they are later
+        than the next event.
         """
         match self._waiting[0].event if self._waiting else None:
             case SimulationSampled(turns=turns) as sampled if turns != self._turns:
@@ -149,16 +157,18 @@ class StageFeed:
         return False
 
     def drain(self, now: int | None = None, most: int = sys.maxsize) -> list[Envelope]:
-        """Return at most `most` events, in order, and none beyond a moment where the run went back:
-        call `went_back` before each call.
+        """Return at most `most` events, in order.
+
+        The result ends before a moment at which the run went back in time. So `went_back` must be
+        called before each call.
         """
         taken: list[Envelope] = []
         while self._waiting and len(taken) < most:
             envelope = self._waiting[0]
             event = envelope.event
             if not isinstance(event, SimulationSampled):
-                # A gauge that was taken before the last moment may come after it. The player wants
-                # events in the order of their times.
+                # A gauge may arrive after later events, but the dashboard needs the events in the
+                # order of their times. So a late gauge gets the time of the last event.
                 self._now_us = max(self._now_us, envelope.mono_us)
                 taken.append(envelope._replace(mono_us=self._now_us))
                 self._at_sample = self._at_sample and not _is_fact(envelope)
@@ -171,8 +181,10 @@ class StageFeed:
         return taken
 
     def _take_state(self, state: SimulationSampled) -> bool:
-        """Take over the state of the run. Return whether it belongs to the past that can be shown:
-        the clock has moved, and not because the run is executed again.
+        """Take over the state of the run.
+
+        Return whether this state must be handed on, so that the dashboard can show it later as
+        past. It must if the clock has moved, and the run is not being executed again.
         """
         self.simulation = state
         self._at_sample = state.state != "replaying"
@@ -184,7 +196,9 @@ class StageFeed:
 
     @property
     def stands(self) -> bool:
-        """Whether the run stands at its newest sample, and all its events were handed on."""
+        """Whether all events were handed on, and only gauges came after the newest sample of the
+        run's state.
+        """
         return self._at_sample and not self._waiting
 
     def waiting_samples(self) -> list[SimulationSampled]:
@@ -208,11 +222,13 @@ class StageFeed:
         self._level.set(level)
 
     def look_at(self, names: frozenset[str] | None) -> None:
-        """Request gauges of these types often, and all others once a second."""
+        """Request gauges of the types `names` often, and gauges of all other types once a
+        second.
+        """
         self._level.look_at(names)
 
 
 def _is_fact(envelope: Envelope) -> bool:
-    """Return whether a process of the run has emitted this, and not only sampled it."""
+    """Return whether the event is a fact of a process of the run, and not a gauge."""
     known = EVENT_TYPES.get(envelope.name)
     return envelope.seq != 0 and known is not None and known.kind is Kind.FACT

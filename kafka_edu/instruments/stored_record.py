@@ -151,7 +151,9 @@ def _start_for(path: Path, base: int, offset: int | None) -> int:
 
 @contextmanager
 def _mapped(path: Path) -> Iterator[memoryview]:
-    """Yield the bytes of a file as mapped memory. They are read from disk only when used."""
+    """Yield the bytes of a file as mapped memory. The bytes are read from disk only when they are
+    used.
+    """
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             yield memoryview(b"")

@@ -1,9 +1,9 @@
 """The life of one record, step by step: from the log's files and from the events (spec M1, D3).
 
 The log says where the record is. The hops of requests say how the record got there and which
-clients read it. Fast requests have hops only in recordings of level hops. For a stage without a
-hop, the story says that it was not recorded. Then it says what the current state shows, such as the
-present high watermark.
+clients read it. Fast requests have hops only in recordings of level hops. If a stage of the
+record's life has no hop, the story says that this stage was not recorded. It also says what the
+current state shows, such as the present high watermark.
 
 This module is pure: `stored_record` reads the log's files.
 """
@@ -127,7 +127,7 @@ class Place(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The current state of a partition, from the snapshots among the events."""
+    """The current state of a partition, as the snapshots in the events describe it."""
 
     log_dirs: dict[int, str]
     """Each broker id, and the log directory of its replica."""
@@ -275,7 +275,7 @@ class Story:
         return self.best[1].first_offset if self.best is not None else None
 
     def _appended(self) -> Envelope | None:
-        """Return the append on the leader. If there were several, return the last one.
+        """Return the append on the leader. If there were several appends, return the last one.
 
         After a truncation an offset is used again, so several appends of the same offset are
         possible.
@@ -437,7 +437,7 @@ class Story:
 
     def _delivered(self, delivery: Delivery) -> Iterator[Step]:
         """Yield the steps from a fetch of one of our consumers to the `poll()` that returns the
-        record. If poll() returns the record again, only this last step is yielded.
+        record. If `poll()` has returned the record before, only the step of `poll()` is yielded.
         """
         if delivery.is_first:
             if delivery.sent is not None:
@@ -607,7 +607,11 @@ class Story:
         kind: type[E],
         wanted: Callable[[E], bool] = lambda event: True,
     ) -> Envelope | None:
-        """Return the event of type `kind` that has the same cause and is nearest to this event."""
+        """Return the event of type `kind` that has the same cause as `envelope` and is nearest to
+        it.
+
+        Return None if `envelope` has no cause, or no event fits.
+        """
         if envelope is None or not envelope.cause:
             return None
         found = [

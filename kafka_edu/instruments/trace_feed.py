@@ -4,8 +4,8 @@ events.
 Each process sends over its own socket, in its own order, up to a tenth of a second late. All
 processes share this machine's monotonic clock. So the feed holds each event for a quarter of a
 second and then hands events on in the order of their time. A cause always comes before its effect.
-When a process ends, the feed reports the loss and looks for the process's address file until the
-process is back.
+When a process ends, the feed reports a LinkLost event. It then looks for the process's address file
+until the process is back.
 
 If events arrive faster than they are taken, the feed falls behind. A feed with `sheds` leaves
 events out so that it is never far behind: first older samples, then hops, and at last everything
@@ -162,7 +162,8 @@ class TraceFeed:
         self._level.set(level)
 
     def look_at(self, names: frozenset[str] | None) -> None:
-        """Request gauges of these types ten times a second, and all others once a second.
+        """Request gauges of the types `names` ten times a second, and gauges of all other types
+        once a second.
 
         With None, request all gauges ten times a second.
         """
@@ -192,7 +193,7 @@ class TraceFeed:
     def _ask_status(self) -> bool:
         """Request the cluster's start time from the supervisor. Return whether it answered.
 
-        No event gives this time to a subscriber that came later.
+        A subscriber that connects later cannot learn this time from an event.
         """
         try:
             answer = ask_once(self._folder.action_address, "status", timeout_s=5.0)
@@ -215,17 +216,17 @@ class TraceFeed:
         return True
 
     def _missed_since(self, teller: Source) -> int:
-        """Return the time (µs) from which on this feed misses facts of a process.
+        """Return the time (µs) from which on this feed has no facts of a process.
 
-        A restarted process emits facts before the feed can connect to it: a follower truncates its
-        log then, for example. These facts are in the process's ring.
+        A restarted process emits facts before the feed can connect to it. For example, a follower
+        truncates its log right after the start. The process keeps these facts in its ring.
         """
         return self._seen_us.get(teller, self._begun_us) + 1
 
     async def _listen(self, teller: Source, path: Path, since_us: int | None) -> None:
         """Read the events of one process until it ends.
 
-        With `since_us`, also read its past from then on.
+        With `since_us`, also read the process's past events from that time on.
         """
         try:
             address = EventsAddress.read(str(path))
@@ -319,14 +320,16 @@ class TraceFeed:
         return self._backlog.hand_out(now_us() + HOLD_BACK_US, sys.maxsize)
 
     def silent(self) -> list[Source]:
-        """Return the processes that take connections but have sent no event. They are paused."""
+        """Return the processes that take connections but have sent no event. Such a process is
+        paused.
+        """
         return sorted(self._waiting() - self._past_read - self._linked)
 
     def _waiting(self) -> set[Source]:
         return {teller for teller, path in event_files(self._folder).items() if path.exists()}
 
     def _past_loading(self, now: int) -> bool:
-        """Return whether a ring is still being read and the time to wait for it is not over."""
+        """Return whether the feed still waits for a process's past events from its ring."""
         if self._since_us is None or now - self._begun_us > PAST_PATIENCE_US:
             return False
         return not self._readers or not self._past_read >= self._waiting()

@@ -1,8 +1,8 @@
-"""Explain why an operation still waits, what would finish it, and what finished others (spec D3).
+"""Explain why an operation waits, what would finish it, and what finished earlier ones (spec D3).
 
-Events give numbers. This module makes sentences from them, and counts the operations that ended in
-the last ten seconds. It is pure. `kafka-edu why` and the Purgatory screen both use it, so they
-always agree.
+Events contain numbers. This module makes sentences from these numbers, and counts the operations
+that ended in the last ten seconds. It is pure. `kafka-edu why` and the Purgatory screen both use
+this module, so they always agree.
 """
 
 from collections import deque
@@ -62,8 +62,8 @@ def patience(operation: WaitingOperation, now_ms: int) -> float:
 
 
 def missing(need: Requirement) -> list[Missing]:
-    """Return the brokers that have not fetched far enough, those with the most missing records
-    first.
+    """Return the brokers that have not fetched far enough. The broker that misses the most records
+    is first.
     """
     behind = [
         Missing(r.broker, need.at_least - max(r.log_end_offset, 0), r.last_fetch_ms)
@@ -101,13 +101,13 @@ def needed(need: Requirement) -> str:
 
 
 def leaves_isr_ms(replica: ReplicaProgress, need: Requirement) -> int:
-    """Return when the leader removes the replica from the ISR if it never catches up, or 0 if
-    unknown.
+    """Return when the leader removes the replica from the ISR if the replica never catches up.
+    Return 0 if that is unknown.
 
     The time is in ms. The leader checks every replica.lag.time.max.ms / 2, and removes the replicas
-    that have not caught up for longer than replica.lag.time.max.ms. Example with 10 s: a follower
-    that stops at 0 s is not removed by the check at 10 s, because that is not longer than 10 s. It
-    is removed at 15 s.
+    that have not caught up for longer than replica.lag.time.max.ms. An example with 10 s: a
+    follower stops at 0 s. The check at 10 s does not remove it, because 10 s is not longer than 10
+    s. The check at 15 s removes it.
     """
     every_ms = need.max_lag_ms // 2
     if not need.isr_check_ms or every_ms <= 0:
@@ -120,10 +120,9 @@ def leaves_isr_ms(replica: ReplicaProgress, need: Requirement) -> int:
 def what_would_finish(operation: WaitingOperation, now_ms: int) -> list[str]:
     """Return sentences that say what would finish the operation.
 
-    The last one is about the deadline.
-
-    The other sentences are about requirements, which must all be met, and name each broker that is
-    behind. `now_ms` is the time of the timer's clock.
+    All requirements of the operation must be met. For each requirement there is a sentence, which
+    names the brokers that are behind. The last sentence is about the operation's deadline. `now_ms`
+    is the time of the timer's clock.
     """
     return [
         *(sentence for need in operation.why for sentence in _finishes(need, now_ms)),
@@ -245,9 +244,9 @@ _NONE: Final[Waits] = MappingProxyType({})
 class RecentlyEnded:
     """The operations of one purgatory that ended in the last ten seconds, by cause.
 
-    Brokers send totals, so that a lost sample does no harm. The difference to the totals of ten
-    seconds ago is the number that ended in this time. At most one entry is kept for each quarter of
-    a second.
+    A broker sends totals: how many operations each cause has ended since the broker's start. So a
+    lost sample does no harm. The number for the last ten seconds is the present total minus the
+    total of ten seconds ago. At most one total is kept for each quarter of a second.
     """
 
     def __init__(self) -> None:
@@ -261,7 +260,9 @@ class RecentlyEnded:
         """
 
     def begin(self, ended: Sequence[EndedBy], now_us: int) -> None:
-        """Process a snapshot's totals. If it is the first, all its operations count as ended long
+        """Process a snapshot's totals.
+
+        If these are the first totals, all their operations count as ended more than ten seconds
         ago.
         """
         if self.counted:
@@ -271,8 +272,8 @@ class RecentlyEnded:
         self._totals = {one.cause: _waits_of(one) for one in ended}
 
     def sample(self, ended: Sequence[EndedBy], now_us: int) -> None:
-        """Process a sample's totals. Totals that are smaller than before come from a restarted
-        broker.
+        """Process a sample's totals. If a total is smaller than in the last sample, the broker has
+        restarted.
         """
         self.counted = True
         totals = {one.cause: _waits_of(one) for one in ended}
@@ -292,7 +293,9 @@ class RecentlyEnded:
             self._before.popleft()
 
     def recent(self, now_us: int) -> list[Ended]:
-        """Return the causes of the last ten seconds, the most frequent one first. O(causes)."""
+        """Return the causes that ended operations in the last ten seconds, the most frequent cause
+        first. O(causes).
+        """
         self._forget(now_us)
         if not self._before:
             return []

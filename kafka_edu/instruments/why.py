@@ -70,7 +70,7 @@ class Waits(NamedTuple):
     def is_routine(self) -> bool:
         """Return whether the operation waits only because there is no work.
 
-        It then belongs to an idle follower or to an idle group member.
+        Such an operation belongs to an idle follower or to an idle group member.
         """
         operation = self.operation
         return bool(_FOLLOWER.fullmatch(operation.client)) or any(
@@ -94,7 +94,9 @@ class HasEnded(NamedTuple):
 
     @property
     def cause(self) -> str:
-        """Return in words what ended the operation. Older recordings say less about it."""
+        """Return in words what ended the operation. The words are less exact for older
+        recordings.
+        """
         return self.event.cause or (
             f"{self.event.by}: {self.event.key}" if self.event.key else self.event.by
         )
@@ -136,9 +138,9 @@ def _is_of(name: str, topic: str) -> bool:
 
 
 class Why:
-    """Knows the operations that wait now, and the last ones that ended. `apply` takes events.
+    """Knows the operations that wait now, and the operations that ended last. `apply` takes events.
 
-    The memory holds only these operations.
+    Only these operations take memory.
     """
 
     def __init__(self) -> None:
@@ -232,7 +234,9 @@ class Why:
         ]
 
     def waiting(self, wanted: Wanted) -> list[Waits]:
-        """Return the operations that wait, the longest wait first. Idle ones come last."""
+        """Return the operations that wait, the longest wait first. Operations that wait only
+        because there is no work come last.
+        """
         found = [
             waits
             for waits in self._waits.values()

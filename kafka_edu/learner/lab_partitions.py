@@ -1,7 +1,7 @@
 """Find the partitions about which a learner's code decides: partitions of topics made for labs.
 
 Each event of a partition needs one call of the learner's code, and the broker's loop waits for that
-call. So all other topics keep the shipped conditions.
+call. So the learner's code does not decide about any other topic.
 """
 
 from collections.abc import Iterable

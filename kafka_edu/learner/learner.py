@@ -4,8 +4,9 @@ Numbers and bytes go to that process, and an answer comes back as JSON. This pro
 checks the answer. The learner's code has no reference to any object of the judge. It can give wrong
 answers, but it cannot replace the code that checks them, and it cannot forge an event (spec E1).
 
-Each answer must come within an allowance of processor time and of idle time. So a slow answer on a
-busy machine does not count as the learner's fault (`kafka_edu.common.busy_machine`).
+Each answer must come within an allowance of processor time and of idle time. Time in which other
+programs keep the machine busy does not count, because it is not the learner's fault
+(`kafka_edu.common.busy_machine`).
 """
 
 import json
@@ -102,7 +103,7 @@ class Jail(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Jail | None":
-        """Return the jail from the text that `str(jail)` gives. Return None for an empty text."""
+        """Return the jail that `str(jail)` has written as `text`. Return None for an empty text."""
         if not text:
             return None
         uid, kind, processor_s = text.split()
@@ -126,7 +127,7 @@ class Used(NamedTuple):
 
 
 class LearnerObject:
-    """An object of the learner's class. It lives in the learner's process."""
+    """An object of a class that a learner wrote. The object is in the learner's process."""
 
     def __init__(self, learner: "Learner", process: object, number: int) -> None:
         self._learner = learner
@@ -134,7 +135,7 @@ class LearnerObject:
         self._number = number
 
     def __del__(self) -> None:
-        """Let the learner's process drop the object too.
+        """Let the learner's process drop its object, because this object is no longer used.
 
         A broker makes one object for each waiting request.
         """
@@ -176,8 +177,8 @@ class Learner:
 
     If the process was ended, the next `make` starts a new process.
 
-    The process works in a separate folder, which is removed when the process ends. It can read that
-    folder, the learner's file and Python's library, and no other file (`learner_wall`).
+    The process works in a separate folder, which is removed when the process ends. The process can
+    read only that folder, the learner's file and Python's library (`learner_wall`).
     """
 
     max_answer_bytes = MAX_ANSWER_BYTES
@@ -205,7 +206,7 @@ class Learner:
         With a `jail`, which needs root, all methods may raise JailError.
 
         `hash_seed` is the seed of Python's hashes of texts, which decide the order of a set. If it
-        is None, each process has a different one.
+        is None, each process has a different seed.
         """
         self._file = file
         self._wanted = wanted
@@ -371,8 +372,8 @@ class Learner:
         stopped = False
         while not line.endswith(b"\n"):
             if not poll.poll(None if stopped else look_every_s * 1000):
-                # Most answers come before the first look at the time, so measuring costs nothing
-                # for them.
+                # The process's time is measured only if no answer came within `look_every_s`. Most
+                # answers come earlier.
                 meter = meter or Meter(process.pid, self._usage_of)
                 if why := overdrawn(meter.look(), judges):
                     self.close()
@@ -438,7 +439,7 @@ def _number(value: object) -> int:
 
 
 def _how_it_ended(code: int) -> str:
-    """Return, in brackets, how a process ended. Empty if `close` killed it."""
+    """Return, in brackets, how a process ended. Return "" if `close` killed the process."""
     if code == -signal.SIGKILL:
         return ""
     number = -code if code < 0 else code - 128

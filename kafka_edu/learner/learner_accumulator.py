@@ -28,7 +28,9 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class LearnerAccumulator(RecordAccumulator):
-    """Calls the learner's object. There is one object for each producer."""
+    """An accumulator that asks an object of the learner's class. Each producer has one such
+    object.
+    """
 
     def __init__(
         self,

@@ -1,13 +1,13 @@
 """Exercise 12-4 in a live producer: a learner's Callbacks decides which callbacks are called.
 
 The shipped accumulator divides the batches, and the shipped batch calls the callbacks. The learner
-sees only numbers. Each record with a callback gets a number in its producer, in the order in which
-their batches first end or are divided.
+sees only numbers. Each producer numbers its records that have a callback, in the order in which the
+records' batches end or are divided.
 
 A wrong answer is used: a callback is then never called, or twice, or with a different offset. It is
 an error in the learner's code if an answer names a record that the producer does not know, or a
-place below 0. The shipped rules then take over, because they have kept the callbacks of each batch
-too.
+place below 0. The shipped rules then take over. They can do so because the shipped code keeps the
+callbacks of each batch too.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,9 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class CallbackAccumulator(RecordAccumulator):
-    """Calls the learner's object. There is one object for each producer."""
+    """An accumulator that asks an object of the learner's class. Each producer has one such
+    object.
+    """
 
     def __init__(
         self,
@@ -88,7 +90,7 @@ class CallbackAccumulator(RecordAccumulator):
         """Inform the learner which records of a batch have a callback, unless it knows them
         already.
 
-        The batch is closed, so no other record comes.
+        The batch is closed, so no more records are added to it.
         """
         if batch.number in self._known_records:
             return

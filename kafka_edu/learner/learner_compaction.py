@@ -1,10 +1,10 @@
 """Exercise 09-5 in a live broker: a learner's Compaction decides which records the cleaner keeps.
 
-A pass over a log of the labs runs in a thread of the broker, not in a separate process, because the
-learner's process belongs to the broker. The shipped cleaner reads and writes the segments, and
-follows the transactions. A wrong answer is used: keys are lost, or the log stays large. It is an
-error in the learner's code if an answer names records that were not in the question. The shipped
-code then does the rest of the pass.
+The shipped cleaner runs each pass in a separate process. But a pass over a log of the labs runs in
+a thread of the broker, because only the broker can call the learner's process. The shipped cleaner
+reads and writes the segments, and follows the transactions. A wrong answer is used: keys are lost,
+or the log stays large. It is an error in the learner's code if an answer names records that were
+not in the question. The shipped code then does the rest of the pass.
 """
 
 import asyncio
@@ -57,7 +57,9 @@ def plain_rows(rows: RecordRows) -> list[Row]:
 
 
 class LearnerCleaner(Cleaner):
-    """One cleaning pass. The learner's object records keys and decides which records stay."""
+    """One cleaning pass. An object of the learner's class records keys and decides which records
+    stay.
+    """
 
     def __init__(self, code: LearnerCode, job: CleanJob, file_system: FileSystem) -> None:
         super().__init__(job, file_system, no_throttle)
@@ -127,7 +129,7 @@ class LearnerCleaner(Cleaner):
 def _fate_of(rows: RecordRows, ours: Fate, stays: Bools) -> Fate:
     """Return the fate of each record after `stays` was decided.
 
-    If the shipped cleaner would decide differently, the reason is only a guess.
+    The reason for dropping a record is a guess if the shipped cleaner would keep that record.
     """
     gone = ~stays
     superseded = gone & rows.has_key & (ours.superseded | rows.has_value)

@@ -14,7 +14,9 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
 class LearnerCoordinators(Coordinators):
-    """Calls the learner's object. All copies of a proxy use the same one."""
+    """Finds coordinators by an object of the learner's class. All copies of a proxy share one
+    object.
+    """
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code

@@ -39,14 +39,14 @@ class LearnerDelayedFetch(DelayedFetch):
 
     The broker uses a wrong answer if possible: then the consumer gets its response too early, or
     waits for fetch.max.wait.ms. It is an error in the learner's code if an answer is not a case, or
-    names another partition. The shipped condition then decides. The time-out is always handled by
-    the shipped code.
+    names a partition that is not in the fetch. The shipped condition then decides. The time-out is
+    always handled by the shipped code.
     """
 
     __slots__ = ("_code", "_learner", "_shown")
 
     def __init__(self, code: LearnerCode, params: FetchParams, *others: Any) -> None:
-        """Begin to wait. `others` are the other arguments of DelayedFetch."""
+        """Begin to wait. `others` are the arguments of DelayedFetch after `params`."""
         super().__init__(params, *others)
         self._code = code
         self._shown: list[Wanted] | None = None
@@ -131,7 +131,8 @@ class LearnerDelayedFetch(DelayedFetch):
 def _same_places(wanted: Sequence[Wanted], shown: Sequence[Wanted]) -> bool:
     """Return whether both lists are the same except for leader epochs.
 
-    A fetch may give no epoch. The broker's own epoch may then have changed meanwhile.
+    If a fetch names no leader epoch, the broker puts its own present epoch into the list. That
+    epoch may differ between the two lists.
     """
     return [one[:3] for one in wanted] == [one[:3] for one in shown]
 

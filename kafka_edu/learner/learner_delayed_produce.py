@@ -1,8 +1,8 @@
 """Exercise 03-2 in a live broker: a learner's DelayedProduce decides when a produce completes.
 
-It also decides the error for each partition. The learner's code decides only about topics of the
-labs. Each event of a partition needs one call, and the broker's loop waits for that call, so all
-other topics keep the shipped condition.
+The learner's code also decides the error for each partition. It decides only about topics of the
+labs, because each event of a partition needs one call, and the broker's loop waits for that call.
+The shipped DelayedProduce decides about all other topics.
 """
 
 from collections.abc import Callable
@@ -27,9 +27,10 @@ class LearnerDelayedProduce(DelayedProduce):
     """A produce that completes when the learner's code has decided about each partition.
 
     The broker uses a wrong answer if possible: then the producer gets its acknowledgement too
-    early, or waits until its time-out. It is an error in the learner's code if an answer names
-    another partition, omits one, or names an unknown error. The shipped condition then decides. The
-    time-out is always handled by the shipped code, which sends the response.
+    early, or waits until its time-out. It is an error in the learner's code if an answer names a
+    partition that is not in the request, omits a partition, or names an unknown error. The shipped
+    condition then decides. The time-out is always handled by the shipped code, which sends the
+    response.
     """
 
     __slots__ = ("_code", "_failed", "_learner", "_replicas")

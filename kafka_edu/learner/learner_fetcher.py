@@ -1,6 +1,6 @@
 """Exercise 10-6 in a live broker: a learner's Fetcher decides what a replica fetcher does with each
-partition. It may ask the leader for the end of an epoch, fetch, wait, or stop until the
-controller's next order.
+partition. The replica fetcher may ask the leader for the end of an epoch, fetch, wait, or stop
+until the controller's next order.
 
 The broker sends the requests, truncates and appends. A wrong answer is used if possible: a log is
 then cut at a wrong offset, or a partition waits too long or not at all. An answer that cannot be
@@ -32,7 +32,10 @@ KEEP: Operation = ("keep",)
 
 
 class LearnerReplicaFetcher(ReplicaFetcher):
-    """Asks the learner's object what each partition does. There is one object for each fetcher."""
+    """A fetcher that asks an object of the learner's class what to do with each partition.
+
+    Each fetcher has one such object.
+    """
 
     def __init__(self, code: LearnerCode, *parts: Any) -> None:
         super().__init__(*parts)
@@ -299,7 +302,9 @@ class LearnerReplicaFetcher(ReplicaFetcher):
             return None
 
     def _tell(self, method: str, *arguments: object) -> None:
-        """Call a method of the learner's object that returns no answer. It may change the plan."""
+        """Call a method of the learner's object that returns no answer. The plan is requested again
+        after the call, because the call may change it.
+        """
         self._stale = True
         self._part.tell(method, *arguments)
 

@@ -14,8 +14,9 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
 class LearnerHealth(Health):
-    """Calls the learner's object. The shipped object gets the same calls, so that it can take
-    over.
+    """Finds the state of targets by an object of the learner's class.
+
+    An object of the shipped class gets the same calls, so that it can take over.
     """
 
     def __init__(

@@ -1,9 +1,10 @@
-"""Call a learner's code in this same process, as a web page must, which has no processes.
+"""Call a learner's code in the process of the caller. This is for a web page, which cannot start a
+process.
 
-The questions and answers are those of `learner_process`. They pass as the same JSON, so tests get
-the same values and the same messages. There is no wall: the learner's code could change the code
-that judges it. So this is for practice only, and never for a grade. There is no limit of time
-either. The page ends the whole worker if a test does not end (page/web/exercise.js).
+The questions and answers have the same JSON form as those of `learner_process`. So tests get the
+same values and the same messages as there. There is no wall: the learner's code could change the
+code that judges it. So this module is for practice only, and never for a grade. There is no limit
+of time either. The page ends the whole worker if a test does not end (page/web/exercise.js).
 """
 
 import builtins
@@ -26,7 +27,9 @@ HERE: Final = "here"
 
 
 class _Loaded:
-    """The learner's file after it was executed, and the objects that were made of its class."""
+    """The result of executing the learner's file, and the objects that were made of the learner's
+    class.
+    """
 
     def __init__(self, wanted: Any) -> None:
         self.wanted = wanted
@@ -93,9 +96,10 @@ class LearnerHere(Learner):
 
     @contextmanager
     def _outside(self) -> Iterator[None]:
-        """Keep the prints of the learner's code, and give it nothing to read.
+        """In the block, keep what the learner's code prints, and let its standard input be empty.
 
-        The code can import Python's own library, and nothing else, as in a process.
+        The code can import only Python's own library. The same is true for a learner's code in a
+        separate process.
         """
         if self._prints is None:
             kept = self._stderr

@@ -1,8 +1,8 @@
 """Exercise 10-1 in a live broker: a learner's HighWatermark moves the high watermarks.
 
 The learner's code is called for topics whose names begin with `lab-`. A wrong answer is used if it
-lies inside the log: records are then acknowledged and read too late, or before every member of the
-ISR has them. It is an error in the learner's code if an answer lies outside the log, or if a
+lies inside the log. In that case records are acknowledged and read too late, or before every member
+of the ISR has them. It is an error in the learner's code if an answer lies outside the log, or if a
 leader's high watermark would fall. The shipped rule then answers.
 """
 
@@ -18,7 +18,10 @@ from kafka_edu.replication.replica import Replica
 
 
 class LearnerHighWatermark(HighWatermarkRule):
-    """Calls the learner's object. All partitions of a broker use the same one."""
+    """Moves high watermarks as an object of the learner's class says.
+
+    All partitions of a broker share one object.
+    """
 
     __slots__ = ("_rule",)
 

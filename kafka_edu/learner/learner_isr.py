@@ -15,7 +15,9 @@ from kafka_edu.replication.replica import Replica
 
 
 class LearnerIsr(IsrRule):
-    """Calls the learner's object. All partitions of a broker use the same one."""
+    """Changes ISRs as an object of the learner's class says. All partitions of a broker share one
+    object.
+    """
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code

@@ -89,7 +89,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def demand(result: int, what: str) -> None:
-    """Raise OSError unless a system call returned 0. The message says what (`what`) failed."""
+    """Raise OSError unless `result`, which a system call returned, is 0. The message begins with
+    `what`.
+    """
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -106,7 +108,8 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
 def bind(root: str, path: str, inside: str = "") -> None:
     """Make the file or folder `path` readable under `root`, but not writable. Raises OSError.
 
-    It has the same path there, or the path `inside`. A path that does not exist is left out.
+    Under `root`, the file or folder has the same path, or the path `inside` if that is given. If
+    `path` does not exist, nothing is done.
     """
     real = os.path.realpath(path)
     if not os.path.exists(real):
@@ -303,7 +306,7 @@ def main() -> None:
 def run_jail(kind: str, first_process: Callable[[], int]) -> NoReturn:
     """Run the first process of a jail, and end with its exit code.
 
-    With KIND `user` it gets no new namespaces.
+    The first process gets new namespaces, unless `kind` is `user`.
     """
     parent = os.getppid()
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -27,7 +27,9 @@ Barrier = Callable[[Rebalancing, Purgatory, GroupMetadata, int, Time], DelayedJo
 
 
 class _Rebalance:
-    """One rebalance: the learner's object for it, and the limits of its wait."""
+    """One rebalance: the object of the learner's class that decides how long to wait, and the
+    limits of this wait.
+    """
 
     def __init__(
         self,
@@ -92,7 +94,10 @@ class _Rebalance:
                 )
 
     def ask(self) -> int | None:
-        """Return what `look` returns. After an error in the learner's code, `failed` is True."""
+        """Return what `look` returns, or None after an error in the learner's code.
+
+        After an error, `failed` is True.
+        """
         if not self.failed:
             try:
                 return self.look()
@@ -107,7 +112,10 @@ class _Rebalance:
 
 
 class LearnerJoin(DelayedJoin):
-    """Waits as long as the learner's barrier says. After an error, `shipped` waits in its place."""
+    """Waits as long as the learner's barrier says.
+
+    After an error in the learner's code, the operation `shipped` decides how long to wait.
+    """
 
     __slots__ = ("_asked", "_shipped", "_wait")
 

@@ -30,7 +30,9 @@ class Elect(Protocol):
 
 
 class LearnerElections:
-    """Calls the learner's object to elect a leader. The shipped code elects if that call fails."""
+    """Elects leaders by an object of the learner's class. The shipped code elects if that call
+    fails.
+    """
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code

@@ -5,8 +5,8 @@ operation reads a base offset, an entry of an index, or the header of a batch. T
 batch that the learner's code has found, right or wrong. It is an error in the learner's code if an
 operation names a place that the learner cannot know, such as a position at which no batch begins.
 The shipped code then answers. The learner's code is called only for topics whose names begin with
-`lab-`, and only where the shipped code would search too. (The shipped code remembers the positions
-of a segment's last batches.)
+`lab-`. It is not called for a segment's last batches either: the shipped code remembers their
+positions and need not search.
 """
 
 import posixpath
@@ -26,7 +26,9 @@ MOST_STEPS: Final = 2_000
 
 
 class ImpossibleStepError(Exception):
-    """The learner's object named an operation that cannot be carried out. The text says why."""
+    """The learner's code has named an operation that cannot be carried out. The message says
+    why.
+    """
 
 
 class Place(NamedTuple):
@@ -116,7 +118,9 @@ class LookUpSteps:
 
 
 class LearnerSegments(LogSegments):
-    """The segments of a log. The learner's object looks up offsets in them."""
+    """The segments of a log. An object of the learner's class looks up offsets in these
+    segments.
+    """
 
     __slots__ = ("_code",)
 

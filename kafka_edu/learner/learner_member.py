@@ -2,7 +2,8 @@
 
 Each event has one right next state. Any other state is an error in the learner's code, and the
 shipped membership takes over for this consumer. The learner's code also says what the member may
-do, and the consumer obeys: if it may not send heartbeats, it loses its place in the group.
+do, and the consumer obeys. If the code does not allow heartbeats, the consumer loses its place in
+the group.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +30,9 @@ _EVENT_OF: Final = {(before, after): event for (before, event), after in EVENTS.
 
 
 class LearnerMembership(Membership):
-    """Asks the learner's object after each event, and remembers what the member may do then."""
+    """Asks an object of the learner's class after each event what the member may do from then
+    on.
+    """
 
     def __init__(
         self, code: LearnerCode, client_id: str, group_id: str, trace: Tracer | None = None
@@ -63,7 +66,10 @@ class LearnerMembership(Membership):
             self._part.fail(error)
 
     def _ask(self, event: str) -> None:
-        """Let the event happen in the learner's object. Raises LearnerError."""
+        """Tell the learner's object about an event, and get the member's state and what it may do.
+
+        Raises LearnerError.
+        """
         came = self._part.ask("happens", event, self.member_id, self.generation)
         if came != self.state:
             raise self._code.blame(

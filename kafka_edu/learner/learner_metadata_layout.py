@@ -1,9 +1,9 @@
 """Exercise 08-5 in a live proxy: a learner's Layout orders the fields of Metadata responses.
 
-It does so for the versions 0 to 8. An answer with a field too few or too many is sent, and the
-client then reads one field as another. If a name is not a field of that part, that is an error in
-the learner's code, and the shipped code answers. From version 9 on the format is different
-(KIP-482), and the shipped code answers.
+The learner's code is called for the versions 0 to 8, once for each part of a response. A response
+with a missing or an additional field is sent, and the client then reads one field as another. It is
+an error in the learner's code if it names a field that the part does not have. The shipped code
+then answers. From version 9 on the format is different (KIP-482), and the shipped code answers.
 """
 
 from collections.abc import Callable, Mapping
@@ -65,7 +65,10 @@ def encode_fields(found: Struct, fields: Callable[[str], tuple[str, ...]]) -> by
 
 
 class LearnerMetadataLayout:
-    """Calls the learner's object. All responses of a proxy use the same one."""
+    """Asks an object of the learner's class for the order of the fields.
+
+    All responses of a proxy share one object.
+    """
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
@@ -74,7 +77,9 @@ class LearnerMetadataLayout:
     def encode(
         self, api_key: int, version: int, correlation_id: int, response: Message
     ) -> list[Part]:
-        """Encode a frame as `encode_response` does, but Metadata with the learner's fields."""
+        """Encode a response like `encode_response`, but a Metadata response with the learner's
+        fields.
+        """
         mine = api_key == ApiKey.METADATA and version <= HIGHEST and not self._code.retired
         if mine and isinstance(response, MetadataResponse):
             try:

@@ -17,7 +17,10 @@ _ERRORS: Final = frozenset(map(int, Errors))
 
 
 class LearnerMetadataRewrite(MetadataRewrite):
-    """Calls the learner's object. All responses of a proxy use the same one."""
+    """Gets the topics of each response from an object of the learner's class.
+
+    All responses of a proxy share one object.
+    """
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code
@@ -73,7 +76,9 @@ def _row(topic: MetadataResponseTopic) -> list[object]:
 def _topic(
     row: object, topics: Mapping[str, MetadataResponseTopic]
 ) -> MetadataResponseTopic | None:
-    """Return the topic that a learner's list of values describes, or None if it describes none."""
+    """Return the topic that the learner's list of values describes, or None if the list is not
+    valid.
+    """
     match row:
         case (int(error), str(name), bool(internal), tuple(rows)) if _is_error(error):
             source = topics.get(name)

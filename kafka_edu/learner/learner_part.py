@@ -10,12 +10,12 @@ SHOWN: Final = 200
 
 
 class LearnerPart:
-    """Calls one object of the learner's class, which it makes at the first call.
+    """Calls one object of the class that the learner wrote. The first call makes the object.
 
-    The object has its own state. After an error it may know less than the shipped code. An adapter
-    for which that matters calls `fail`: from then on `is_out` is true, and the object is not called
-    again. An adapter whose calls need no earlier call only reports the error (`LearnerCode.failed`)
-    and calls the same object again.
+    The object has its own state, and after an error this state may be wrong. If later answers
+    depend on the state, the adapter calls `fail`: from then on `is_out` is true, and the object is
+    not called again. If each call is independent of earlier calls, the adapter only reports the
+    error (`LearnerCode.failed`) and calls the same object again.
     """
 
     __slots__ = ("_arguments", "_code", "_given_up", "_learner")

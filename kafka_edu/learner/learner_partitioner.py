@@ -15,7 +15,9 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
 class LearnerPartitioner:
-    """Calls the learner's object. There is one object for each producer."""
+    """A partitioner that asks an object of the learner's class. Each producer has one such
+    object.
+    """
 
     sticky = True
 

@@ -94,7 +94,9 @@ def cpu_limit(seconds: float) -> Iterator[None]:
 
 
 class AnswerTrace:
-    """Finds the line of the `return` that made an answer. Nested calls have `return` lines too."""
+    """Finds the line of the `return` statement from which an answer came. If the method calls
+    itself, each of its calls has a `return` line.
+    """
 
     def __init__(self, file: str, method: str) -> None:
         self._file = file
@@ -205,7 +207,9 @@ def count_objects(wanted: Any) -> "Counter[str]":
 
 
 def bytes_of(document: dict[str, object]) -> object:
-    """Return the bytes that a JSON object of a question stands for, or the object itself."""
+    """Return the bytes if the JSON object `document` stands for bytes; otherwise return the
+    object.
+    """
     hexadecimal = document.get("bytes")
     return bytes.fromhex(hexadecimal) if isinstance(hexadecimal, str) else document
 

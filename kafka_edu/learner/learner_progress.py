@@ -2,8 +2,8 @@
 
 The learner sees partitions as texts. A wrong offset is committed: records are then lost, or read
 again. An answer that is not a dict from a partition of this consumer to an offset is an error in
-the learner's code. The shipped class then takes over. It got the same calls, so its state is
-complete.
+the learner's code. The shipped class then takes over. Its state is complete, because it gets the
+same calls as the learner's class.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,10 @@ from kafka_edu.learner.seams import LearnerCode, LearnerError
 
 
 class LearnerProgress(RecordProgress):
-    """Calls the learner's object. There is one object for each consumer."""
+    """Gets the offsets to commit from an object of the learner's class.
+
+    Each consumer has one such object.
+    """
 
     def __init__(self, code: LearnerCode, commit_interval_ms: float) -> None:
         super().__init__(commit_interval_ms)

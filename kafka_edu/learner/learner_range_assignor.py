@@ -10,8 +10,9 @@ from kafka_edu.learner.seams import LearnerCode
 
 
 class LearnerRangeAssignor(LearnerAssignor):
-    """Calls the learner's object, and reads the blocks in its answer. Each assignment has a new
-    object.
+    """Calls an object of the learner's class, and reads the blocks of partitions in its answer.
+
+    Each assignment uses a new object.
     """
 
     name = "range"

@@ -1,10 +1,10 @@
 """Exercise 04-3 in a live broker: a learner's Reassignment decides the steps of a reassignment.
 
-It decides which brokers take part, how long the reassignment waits, and in which order its steps
-are done. The learner's code is called for the labs' topics only. The controller follows its answer
-if possible: if a reassignment stops an old replica too early, the partition has fewer copies for a
-time. It is an error in the learner's code if the sets are not a valid assignment, if a step does
-not exist, or if the steps never end. The shipped code then finishes the reassignment.
+The learner's code decides which brokers take part, how long the reassignment waits, and in which
+order its steps are done. The code is called for the labs' topics only. The controller follows an
+answer if possible: if a reassignment stops an old replica too early, the partition has fewer copies
+for a time. It is an error in the learner's code if the sets are not a valid assignment, if a step
+does not exist, or if the steps never end. The shipped code then finishes the reassignment.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class LearnerReassignments(PartitionReassignments):
     """The running reassignments. The learner's code decides about the labs' topics."""
 
     def __init__(self, code: LearnerCode, *others: Any) -> None:
-        """Begin empty. `others` are the other arguments of PartitionReassignments."""
+        """Begin without reassignments. `others` are the arguments of PartitionReassignments."""
         super().__init__(*others)
         self._code = code
         self._moves: dict[TopicPartition, Move] = {}
@@ -104,7 +104,7 @@ class LearnerReassignments(PartitionReassignments):
                 await super()._complete([tp])
 
     async def _steps(self, tp: TopicPartition) -> bool:
-        """Do the learner's steps until the reassignment waits or is written.
+        """Do the learner's steps until the reassignment must wait or is finished.
 
         Return False after an error in the learner's code.
         """

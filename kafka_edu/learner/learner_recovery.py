@@ -1,8 +1,9 @@
 """Exercise 06-3 in a live broker: a learner's Recovery decides recovery points.
 
-It also decides which segments a starting broker reads again. Worker threads call it while logs are
-opened, and the broker's loop calls it after each flush. A wrong point is used if it lies inside the
-log. A point outside the log, and a segment that does not exist, are errors in the learner's code.
+The learner's code also decides which segments a starting broker reads again. Worker threads call it
+while logs are opened, and the broker's loop calls it after each flush. A wrong recovery point is
+used if it lies inside the log. A recovery point outside the log, and a segment that does not exist,
+are errors in the learner's code.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,9 +18,10 @@ MOST_SEGMENTS: Final = 2_000
 
 
 class LearnerRecovery(RecoveryRule):
-    """Calls the learner's object. The shipped code answers if that call fails.
+    """Gets recovery points from an object of the learner's class. All logs of a broker share one
+    object.
 
-    All logs of a broker use the same object.
+    The shipped code answers if a call fails.
     """
 
     def __init__(self, code: LearnerCode) -> None:

@@ -1,8 +1,8 @@
 """Exercise 10-2 in a live broker: a learner's ReplicaSelector says where a consumer reads.
 
-It is called for each fetch of a consumer. A wrong answer is used if the broker has a replica that
-the consumer may read: the consumer then reads far away, or from a replica that is behind. Any other
-answer is an error in the learner's code, and the shipped rule answers.
+The learner's code is called for each fetch of a consumer. A wrong answer is used if the broker has
+a replica that the consumer may read: the consumer then reads far away, or from a replica that is
+behind. Any other answer is an error in the learner's code, and the shipped rule answers.
 """
 
 from collections.abc import Callable, Sequence

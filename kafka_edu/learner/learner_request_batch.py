@@ -1,11 +1,12 @@
 """Exercise 04-2 in a live broker: a learner's RequestBatch decides which requests are sent.
 
 The learner's code decides which broker gets which request of the controller, and in which order.
-The shipped batch collects the controller's notes as always, with all data that Kafka's requests
-need. At the end of a step the learner's batch gets the notes and says which requests to send. A
-request that it forgets is not sent: the broker then does not learn of a new leader. It is an error
-in the learner's code if a request goes to a broker that is not alive, or was not noted for that
-broker. The shipped code then sends the requests.
+During a step, the controller notes what each broker must get: each call such as
+`add_leader_and_isr_request` is a note. The shipped batch collects the notes, with all data that
+Kafka's requests need. At the end of the step the learner's batch gets the notes and says which
+requests to send. A request that the learner's batch forgets is not sent: the broker then does not
+learn of a new leader. It is an error in the learner's code if a request goes to a broker that is
+not alive, or to a broker without a note for that request. The shipped code then sends the requests.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +43,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
     """Collects notes like the shipped batch, and sends the requests that the learner names."""
 
     def __init__(self, code: LearnerCode, *others: Any) -> None:
-        """Begin an empty batch. `others` are the other arguments of the shipped batch."""
+        """Begin an empty batch. `others` are the arguments of the shipped batch."""
         super().__init__(*others)
         self._code = code
         self._notes: list[Note] = []
@@ -88,7 +89,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
     def send_requests_to_brokers(self) -> None:
         """Send the requests that the learner's batch names.
 
-        If that is not possible, send all requests.
+        If that is not possible, send all requests of the shipped batch.
         """
         wanted = self._ask() if self._may_ask() else None
         if wanted is None:
@@ -111,7 +112,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
         update_metadata: Mapping[TopicPartition, UpdateMetadataPartitionState],
         stop_replica: Mapping[int, Mapping[TopicPartition, StopReplicaPartitionState]],
     ) -> None:
-        """Remove everything from the batch that this request does not need."""
+        """Put into the batch only the data that the given request needs."""
         broker, kind, partitions = request
         self._leader_and_isr, self._stop_replica = {}, {}
         self._update_metadata, self._update_metadata_brokers = {}, set()

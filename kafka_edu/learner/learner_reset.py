@@ -36,7 +36,7 @@ _BECAUSE: Final = "the learner's class said so"
 
 
 class LearnerSubscriptions(SubscriptionState):
-    """Calls the learner's object. There is one object for each consumer."""
+    """Asks an object of the learner's class where to read. Each consumer has one such object."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class LearnerSubscriptions(SubscriptionState):
     ) -> bool:
         """Do what the learner has decided. Return False if the shipped rules have to decide.
 
-        `failure` is the error for `poll()` if the learner lets it fail.
+        `failure` is the error that `poll()` raises if the learner decides that it must fail.
         """
         match decision:
             case ("go", int(offset)):
@@ -143,7 +143,9 @@ class LearnerSubscriptions(SubscriptionState):
         return True
 
     def _go(self, tp: TopicPartition, offset: int) -> None:
-        """Read from an offset that only the learner has named: no record's epoch is known there."""
+        """Read from an offset that the learner has named. The leader epoch at this offset is not
+        known.
+        """
         self._seek(tp, self._of(tp), offset, -1, _BECAUSE)
 
     def _look(self, tp: TopicPartition, place: Place) -> None:

@@ -16,7 +16,9 @@ _OURS = ours.Routes
 
 
 class LearnerRoutes(_OURS):
-    """Calls the learner's object to choose a cluster. If it fails, the shipped code chooses."""
+    """Asks an object of the learner's class to choose a cluster. If that fails, the shipped code
+    chooses.
+    """
 
     def __init__(self, code: LearnerCode, routes: tuple[Route, ...]) -> None:
         super().__init__(routes)

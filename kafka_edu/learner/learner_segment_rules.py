@@ -4,7 +4,8 @@ rolls, and which of its oldest segments retention deletes.
 A wrong answer is used: segments become too large or too small, and records are deleted too early or
 never. It is an error in the learner's code if an answer cannot be used: a batch does not fit into
 the segment's index or offsets, or a segment is not committed. The shipped code then answers. Each
-append calls the learner's code, so it is called only for topics whose names begin with `lab-`.
+append needs a call of the learner's code. So the code is called only for topics whose names begin
+with `lab-`.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ TAKES: Final[Mapping[object, str]] = {"time": BY_TIME, "size": BY_SIZE, "start":
 
 
 class LearnerLog(Log):
-    """A log whose segments roll and are deleted as the learner's object decides."""
+    """A log whose segments roll and are deleted as an object of the learner's class decides."""
 
     def __init__(self, code: LearnerCode, *parts: Any) -> None:
         super().__init__(*parts)

@@ -3,9 +3,10 @@ what happens to a batch that a broker refused.
 
 The shipped sender keeps the queues, the connections and their limit. It calls the learner's code
 for the first batch of each queue, and after each answer of a broker. A wrong answer is used: a
-batch waits, or it fails. With idempotence, the shipped rules must also allow a batch, because they
-know the sequence numbers. It is an error in the learner's code if an answer says that a refused
-batch is stored, or that a stored batch was refused. The shipped rules then take over.
+batch then waits too long or fails. With idempotence, a batch is sent only if the shipped rules
+allow it too, because these rules know the sequence numbers. It is an error in the learner's code if
+an answer says that a refused batch is stored, or that a stored batch was refused. The shipped rules
+then take over.
 
 A batch that a broker refuses as too large is divided, and acks=0 has no answers. In both cases only
 the shipped rules are used.
@@ -34,7 +35,7 @@ _STORED = (Errors.NONE, Errors.DUPLICATE_SEQUENCE_NUMBER)
 
 
 class LearnerSender(Sender):
-    """Calls the learner's object. There is one object for each producer."""
+    """A sender that asks an object of the learner's class. Each producer has one such object."""
 
     def __init__(
         self,
@@ -64,9 +65,10 @@ class LearnerSender(Sender):
         """Batch in the answer that is handled now → the learner's verdict about this batch."""
 
     def _in_order(self, batch: ProducerBatch) -> bool:
-        """Return the learner's last answer about a batch.
+        """Return the learner's last answer about a batch: whether the batch may be sent.
 
-        Samples of the producer's state call this often. So it does not call the learner's code.
+        This method does not call the learner's code, because samples of the producer's state call
+        the method often.
         """
         held = not self._given_up and self._held.get(batch.tp) is batch
         return super()._in_order(batch) and not held
@@ -119,7 +121,9 @@ class LearnerSender(Sender):
             self._verdicts.clear()
 
     def _judge(self, broker: int, errors: dict[ProducerBatch, Errors]) -> None:
-        """Call the learner's code to decide about each batch of an answered request."""
+        """Let the learner's code decide about each batch of a request that the broker has
+        answered.
+        """
         if self._given_up:
             return
         rows = [
@@ -167,7 +171,9 @@ class LearnerSender(Sender):
         self._code.failed(error)
 
     def _use_ours(self) -> None:
-        """Go on with the shipped rules. They mute the partitions that have a batch in flight."""
+        """Use only the shipped rules from now on. If these rules must keep the order of batches,
+        mute each partition that has a batch in flight.
+        """
         self._given_up = True
         self._guarantee_order = self._mutes
         if self._mutes:

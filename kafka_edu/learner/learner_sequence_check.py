@@ -34,7 +34,9 @@ REFUSALS: Final = {
 
 
 class _Known:
-    """The learner's object for one producer, and the state that was given to it."""
+    """The object of the learner's class for one producer, and the state that was given to this
+    object.
+    """
 
     def __init__(self, learner: LearnerObject) -> None:
         self.learner = learner

@@ -1,6 +1,6 @@
 """Exercise 05-2 in a live ZooKeeper: a learner's SessionTracker decides when sessions expire.
 
-The shipped tracker keeps the sessions too: the server finds them there by id, with their time-outs.
+The shipped tracker keeps the sessions too: the server looks up sessions and their time-outs in it.
 The learner's code is notified of each new session, of each message and of each end of a session. It
 says which sessions expire. A session that expires too early removes its broker from the cluster. If
 an answer names a session that is not alive, that is an error in the learner's code. After that only

@@ -1,9 +1,9 @@
 """Exercise 06-2 in a live broker: a learner's ControlledShutdown decides for a stopping broker.
 
-It runs in the broker that is the controller, and sorts the partitions of the broker that wants to
-stop. A wrong answer is used if possible: a partition that it forgets keeps a leader that is about
-to stop. If an answer has a name that was not in the question, that is an error in the learner's
-code, and the shipped code answers.
+The learner's code runs in the broker that is the controller, and sorts the partitions of the broker
+that wants to stop. A wrong answer is used if possible: a partition that the code forgets keeps a
+leader that is about to stop. If an answer has a name that was not in the question, that is an error
+in the learner's code, and the shipped code answers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ REFUSALS: Final = ("NONE", "BROKER_NOT_AVAILABLE", "STALE_BROKER_EPOCH")
 
 
 class LearnerShutdownRule(ShutdownRule):
-    """Calls the learner's object, and checks the form of its answers."""
+    """Calls an object of the learner's class, and checks the form of its answers."""
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code

@@ -32,7 +32,7 @@ class Steps(Protocol):
 
 
 class LearnerShutdownSteps:
-    """Calls the learner's object, and checks the form of its answers."""
+    """Calls an object of the learner's class, and checks the form of its answers."""
 
     def __init__(self, code: LearnerCode, max_retries: int, retry_backoff_ms: int) -> None:
         self._code = code

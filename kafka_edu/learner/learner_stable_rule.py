@@ -1,9 +1,10 @@
 """Exercise 15-2 in a live broker: a learner's ReadCommitted says what readers of committed records
 may see.
 
-While transactions hold the last stable offset back, each call uses a new object of the learner's
-class. Before the call, the object gets these transactions in the order of the log: when each was
-opened, and when it was ended by a marker that is not replicated yet.
+A transaction holds the last stable offset back while it is open, or while its marker is not
+replicated yet. If there are such transactions, each call uses a new object of the learner's class.
+Before the call, the object gets the offset at which each of these transactions was opened, and the
+offset of its marker, if any, in the order of the log.
 
 The learner's code is called for topics whose names begin with `lab-`. A wrong answer is used if
 possible: readers then see records of open or aborted transactions, or wait too long. It is an error
@@ -86,7 +87,9 @@ class LearnerStableRule(StableRule):
 def _entries(
     answer: object, entries: Mapping[tuple[int, int], AbortedTxn]
 ) -> list[AbortedTxn] | None:
-    """Return the entries that an answer names; None if it is not a list of such names."""
+    """Return the entries that an answer names; None if the answer is not a list of pairs that name
+    entries.
+    """
     found = []
     for one in answer if isinstance(answer, tuple) else (None,):
         match one:

@@ -14,7 +14,9 @@ from kafka_edu.learner.seams import LearnerCode
 
 
 class LearnerStickyAssignor(LearnerAssignor):
-    """Calls the learner's object, and reads its answer. Each assignment has a new object."""
+    """Calls an object of the learner's class, and reads its answer. Each assignment uses a new
+    object.
+    """
 
     name = "sticky"
 

@@ -1,7 +1,7 @@
 """Exercises 02-2 to 02-4 in a live broker: a learner's Timer decides where tasks go and when.
 
 Each purgatory of the broker has one such timer. If the learner's wheel of exercise 02-1 is
-installed too, it is called for each new task, in addition to the timer.
+installed too, the wheel is called for each new task, in addition to the timer.
 """
 
 from collections.abc import Callable
@@ -33,17 +33,18 @@ Place = tuple[int, int]
 
 
 class LearnerTimer(SystemTimer):
-    """Calls the learner's object for each decision, and carries the answers out.
+    """A timer that asks an object of the learner's class for each decision, and carries the answers
+    out.
 
     The learner's object knows tasks by number. `add` returns where a task goes. `advance_clock`
     returns what happened up to a time: which tasks moved down, to which bucket, and which ran. The
-    buckets, the queue that wakes the reaper, and the events come from the shipped code. Unlike
-    Kafka's timer, `advance_clock` moves this timer's hand to the current time, and not only to the
-    last due bucket.
+    buckets, the queue that wakes the reaper, and the events come from the shipped code.
+    `advance_clock` sets the timer's clock to the current time. (Kafka sets it only to the time of
+    the last due bucket.)
 
     A wrong answer is used if possible: a task then runs early or late. It is an error in the
     learner's code if the learner's object forgets a task, or names a place where no bucket can be.
-    From then on the shipped code manages those tasks.
+    From then on the shipped code manages the tasks in question.
     """
 
     def __init__(
@@ -204,8 +205,8 @@ class LearnerTimer(SystemTimer):
     def _ask_wheel(self, deadline_ms: int, place: Place) -> None:
         """Compare the timer's place for a task with the place that the wheel of 02-1 names.
 
-        If they differ, the shipped wheel decides which of the two is wrong. Raises LearnerError if
-        it is the timer's place.
+        If the two places differ, the shipped wheel decides which of them is wrong. Raises
+        LearnerError if the timer's place is wrong.
         """
         wheel = self.wheel
         if not isinstance(wheel, LearnerTimingWheel):
@@ -262,9 +263,9 @@ class LearnerTimer(SystemTimer):
     def _look_after(self, due: dict[TimerTaskEntry, Place], now_ms: int, answered: bool) -> None:
         """Take care of the tasks that were in the due buckets and are in no bucket now.
 
-        Some were cancelled meanwhile. The learner's object forgot the others, and the shipped code
-        manages them from now on. If `answered` is false, they count as one failure, whatever their
-        number.
+        Some of these tasks were cancelled meanwhile. The learner's object forgot the rest, and the
+        shipped code manages the forgotten tasks from now on. If `answered` is false, the forgotten
+        tasks count as one failure, whatever their number.
         """
         for entry, (level, slot) in due.items():
             if entry.cancelled:

@@ -28,7 +28,7 @@ of the shipped class is not a solution. With a first wheel of 20 buckets of 1 ms
 
 
 class SlotsTimingWheel(TimingWheel):
-    """A timing wheel whose higher wheels may have other numbers of buckets."""
+    """A timing wheel in which each level may have a different number of buckets."""
 
     __slots__ = ("_slots",)
 
@@ -136,8 +136,8 @@ class LearnerTimingWheel(SlotsTimingWheel):
     def place_of(self, deadline_ms: int) -> tuple[int, int] | None:
         """Return the level and slot that the learner's code names for a future deadline.
 
-        Return None if the learner's code is no longer called or has just failed. No task is put
-        into a bucket.
+        Return None if the learner's code is no longer called or has just failed. This method puts
+        no task into a bucket.
         """
         if self._learner is None or self._code.retired:
             return None

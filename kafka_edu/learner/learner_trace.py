@@ -40,9 +40,9 @@ def trace_learner(
 ) -> Callable[[], None]:
     """Emit an event for each installed file now, and for each failure from now on.
 
-    A failure may be reported in a worker thread. `in_turn` then calls the tracer in the right
-    thread. Return a function that emits the numbers of calls and failures. It is called at the
-    broker's end.
+    A failure may be reported in a worker thread. In that case `in_turn` calls the tracer in the
+    thread of the event loop. Return a function that emits the numbers of calls and failures; the
+    broker must call it when it ends.
     """
     codes = tuple(installed)
     for code in codes:
@@ -103,7 +103,9 @@ def _trace_one(
 
 
 class Prints(AbstractContextManager["Prints"]):
-    """The lines that a learner's code prints. Its process writes into `file`."""
+    """The lines that a learner's code prints. The learner's process writes the lines into
+    `file`.
+    """
 
     def __init__(self) -> None:
         self.file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`

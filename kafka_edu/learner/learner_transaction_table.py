@@ -1,9 +1,10 @@
 """Exercise 15-3 in a live broker: a learner's TransactionTable decides about producers' requests.
 
 The learner's code is called only once for each state and request, and its answer is kept. A wrong
-answer is used if possible: another error, or a success for a commit that was an abort. It is an
-error in the learner's code to refuse a request that is in order, to name a state that cannot be
-next, or to answer with something else. The shipped table then decides.
+answer is used if possible: the producer gets a wrong error, or a success for a commit although the
+transaction was aborted. It is an error in the learner's code to refuse a valid request, to name a
+state that cannot be next, or to give an answer that is neither a state nor an error. The shipped
+table then decides.
 """
 
 from collections.abc import Callable

@@ -17,7 +17,9 @@ Cut = Callable[[int, int, int, int, Sequence[EpochEntry]], OffsetTruncationState
 
 
 class LearnerTruncation:
-    """Calls the learner's object to find the offset. If it fails, the shipped code decides."""
+    """Asks an object of the learner's class for the offset. If that fails, the shipped code
+    decides.
+    """
 
     def __init__(self, code: LearnerCode) -> None:
         self._code = code

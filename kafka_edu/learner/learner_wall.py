@@ -1,9 +1,10 @@
 """Keep a learner's process from reading the files of the course.
 
-A solution that can be read can be executed, and the shipped class could be imported. So before the
-learner's code begins, its process gives up the right to read files. Three exceptions remain: the
-learner's own file, the working folder, and Python's library without the packages that were added to
-it. The process may write only in its working folder, and may start no program.
+If a learner's code could read a reference solution, it could execute that solution. It could also
+import the shipped class. So before the learner's code begins, its process gives up the right to
+read files. Three exceptions remain: the learner's own file, the working folder, and Python's
+library without the packages that were added to it. The process may write only in its working
+folder, and may start no program.
 
 There are two walls. First, Python calls an *audit hook* before it opens a file or starts a program.
 This works on every system and gives an error with the learner's line, but clever code can get
@@ -85,8 +86,8 @@ def build_wall(file: str) -> None:
 def library_paths() -> list[str]:
     """Return the files and folders that the learner's process may read.
 
-    They are the entries of Python's library, without the folders of added packages, and the folders
-    of the shared libraries that this process uses.
+    The result has the entries of Python's library, without the folders of added packages, and the
+    folders of the shared libraries that this process uses.
     """
     folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
     paths = [

@@ -56,7 +56,9 @@ class MemoryCgroup:
         return False
 
     def remove(self) -> None:
-        """Remove the cgroup. Its processes must have been killed; wait until they have ended."""
+        """Remove the cgroup. The caller must have killed its processes; this method waits a short
+        time until they have ended.
+        """
         until_s = time.monotonic() + REMOVING_S
         while True:
             try:

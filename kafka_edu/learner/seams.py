@@ -1,11 +1,11 @@
 """The table of seams: the places where a learner's code can replace ours (spec E1).
 
-A seam is a name in one of our modules that one caller looks up when it needs it. Installing a
-learner's code puts another object under that name, in this process only, and before the name is
-looked up for the first time. So one broker of three can run the learner's code. The other object is
-not the learner's object but an *adapter*, a module next to the shipped class. The adapter calls the
-learner's code, checks the answer, and does with it what the shipped code would do. If the answer is
-invalid, the adapter uses the shipped code.
+A seam is a name of a class or function in one of our modules. One caller looks the name up each
+time that it needs the class or function. Installing a learner's code puts another object under that
+name, in this process only, and before the name is looked up for the first time. So one broker of
+three can run the learner's code. The other object is not the learner's object but an *adapter*, a
+module next to the shipped class. The adapter calls the learner's code, checks the answer, and does
+with it what the shipped code would do. If the answer is invalid, the adapter uses the shipped code.
 
 A learner's code only computes: it gets numbers and returns numbers. The caller keeps the method
 that emits events, so a learner's code can neither forge an event nor omit one.
@@ -501,10 +501,11 @@ class LearnerCode:
     ) -> None:
         """Load the file.
 
-        `allowance` is the limit of each call. The code prints into the file `output`; without one,
-        to standard error. `hash_seed` is the seed of Python's hashes of texts (see Learner).
+        `allowance` is the limit of each call. What the code prints goes into the file `output`, or
+        to standard error if there is no such file. `hash_seed` is the seed of Python's hashes of
+        texts (see Learner).
 
-        Raises LearnerError if it cannot be run or does not define the required name.
+        Raises LearnerError if the file cannot be run or does not define the required name.
         """
         self.seam = seam
         self.path = path
@@ -540,7 +541,7 @@ class LearnerCode:
     def make(self, *arguments: object) -> LearnerObject:
         """Make an object of the learner's class. Raises LearnerError if that fails.
 
-        After the last failure that is allowed it always fails, and starts no new process.
+        After the last failure that is allowed, this method always fails, and starts no new process.
         """
         if self.retired:
             raise self.blame("is not called any more, because it failed too often")
@@ -615,7 +616,9 @@ def parse(spec: str, process: str = BROKER) -> list[tuple[Seam, Path]]:
 
 
 def adapter_of(seam: Seam) -> Callable[[LearnerCode], object]:
-    """Return the function that makes the replacement at a seam from a learner's code."""
+    """Return the seam's adapter: a function that takes a learner's code and returns the object that
+    replaces the shipped one.
+    """
     module, _, function = seam.adapter.partition(":")
     adapt: Callable[[LearnerCode], object] = vars(importlib.import_module(module))[function]
     return adapt

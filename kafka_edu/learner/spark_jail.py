@@ -2,16 +2,16 @@
 
 Usage: `python -I -S spark_jail.py UID PROCESSOR_S PLACES FILE MODULE ARGUMENT …`
 
-This jail is for PySpark programs, which `learner_jail` cannot hold. It runs `python -m MODULE FILE
-ARGUMENT …`. That process starts its own JVM and its Python workers. It has:
+This jail is for PySpark programs, which `learner_jail` cannot hold. The jail runs `python -m MODULE
+FILE ARGUMENT …`. That process starts its own JVM and its Python workers. The jail has:
 
 * *limits*: PROCESSOR_S of processor time for each process, 2 GB of memory for all processes
   together (a cgroup, made by the process that starts this one), 600 threads, 64 MB for a file;
-* *namespaces*, as in `learner_jail`. The loopback interface is a new one. A process outside may
-  open ports of brokers there;
+* *namespaces*, as in `learner_jail`. The jail has its own loopback interface. A process outside the
+  jail may open ports of brokers there;
 * *a new file system*: Python's library, Java, PySpark and the packages that it uses, and this
-  project's code for jobs can be read. The job can write into /work and /tmp, a file
-  system in memory of 256 MB, and into the folders that are given for its results;
+  project's code for jobs can be read. The job can write into /work and /tmp, a file system in
+  memory of 256 MB, and into the folders that are given for its results;
 * *a user id* without any right of root, and `no_new_privs`.
 
 There is no Landlock and no audit hook, because the process must start the JVM and its workers. The

@@ -31,8 +31,8 @@ class CorruptIndexError(Exception):
 class AbstractIndex:
     """An index file, its mapping, and the number of its entries. Owned by its segment.
 
-    The file is mapped at its first use, because most segments are never read again. `entries` ≤
-    `max_entries`.
+    The file is mapped at its first use, because most segments are never read again. `entries` is
+    never above `max_entries`.
     """
 
     ENTRY_BYTES: int
@@ -50,7 +50,7 @@ class AbstractIndex:
         self._loaded = False
 
     def load(self) -> None:
-        """Map the file as it is. Its whole length counts as entries. O(1)."""
+        """Map the file as it is, and count its whole length as entries. O(1)."""
         if not self._loaded:
             file = self._file_system.open(self.path)
             self._load(file)

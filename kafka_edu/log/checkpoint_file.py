@@ -23,7 +23,8 @@ class CorruptCheckpointError(Exception):
 class CheckpointFile(Generic[T]):
     """A file with one entry of type T on each line.
 
-    It is always replaced as a whole, so after a crash there is either the old or the new file.
+    The file is always replaced as a whole. So after a crash the dir has either the old or the new
+    file.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class CheckpointFile(Generic[T]):
     def write(self, entries: Iterable[T], *, sync: bool = True) -> None:
         """Replace the file. O(entries).
 
-        With `sync` the file is forced to the disk, which blocks. Without it a power failure may
+        With `sync` the file is forced to the disk, which blocks. Without `sync` a power failure may
         undo the write.
         """
         lines = [self._to_line(entry) for entry in entries]
@@ -50,7 +51,7 @@ class CheckpointFile(Generic[T]):
         )
 
     def read(self) -> list[T]:
-        """Return the entries. A missing or empty file has none, as in Kafka.
+        """Return the entries. If the file is missing or empty, there are no entries, as in Kafka.
 
         Raises CorruptCheckpointError.
         """

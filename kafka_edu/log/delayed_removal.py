@@ -1,9 +1,10 @@
 """Remove the files of deleted segments and logs from the disk, file.delete.delay.ms after they were
 renamed (Kafka: deleteLogs in LogManager.scala, deleteSegmentFiles in Log.scala).
 
-The files have the suffix `.deleted`, the folders `-delete`. Meanwhile a reader that has opened a
-file can still read it. `run` is the task `kafka-delete-logs`. The log manager starts it when there
-is something to remove. If files remain when the broker stops, its next start finds them.
+The renamed files have the suffix `.deleted`, the folders `-delete`. Until the removal, a reader
+that has opened a file can still read it. `run` is the task `kafka-delete-logs`. The log manager
+starts it when there is something to remove. If files remain when the broker stops, its next start
+finds them.
 """
 
 from collections.abc import Callable, Mapping
@@ -81,7 +82,7 @@ class DelayedRemoval:
         self._waiting: list[_Segment | _Folder] = []
 
     def add_segments(self, log: Log) -> bool:
-        """Take over the renamed segments of a log. Return whether there were any."""
+        """Take over the renamed segments of a log. Return whether the log had renamed segments."""
         delay_ms, taken = log.config.file_delete_delay_ms, False
         due_ms = self._time.hi_res_clock_ms() + delay_ms
         at_ms = self._time.milliseconds() + delay_ms
@@ -107,9 +108,9 @@ class DelayedRemoval:
     def segments(self) -> Mapping[str, tuple[DoomedSegment, ...]]:
         """Return the segments whose files are still on the disk, by the folder of their log.
 
-        Segments with the same base offset have the same file names. The files of the last such
-        segment have replaced the files of the others, and the removal that is due first removes
-        them.
+        If several deleted segments of a log have the same base offset, they have the same file
+        names, so only the files of the latest segment exist. These files are removed when the first
+        of the segments is due.
         """
         found: dict[str, dict[int, DoomedSegment]] = {}
         for one in self._waiting:

@@ -9,7 +9,7 @@ from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 class FetchDataInfo(NamedTuple):
     """The batches that one read of the log returned, and the place where they begin.
 
-    These are whole batches of one segment. Only the last one may be cut off.
+    All batches are of one segment. Only the end of the last batch may be cut off.
     """
 
     fetch_offset_metadata: LogOffsetMetadata
@@ -24,8 +24,8 @@ class FetchDataInfo(NamedTuple):
 class TimestampOffset(NamedTuple):
     """The offset that was found for a timestamp.
 
-    `timestamp` is that of the record found, or -1 if the request was for the log's start or end.
-    The epoch is -1 if it is not known.
+    `timestamp` is the timestamp of the found record, or -1 if the request was for the log's start
+    or end. The epoch is -1 if it is not known.
     """
 
     timestamp: int

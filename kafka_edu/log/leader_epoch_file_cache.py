@@ -85,7 +85,7 @@ class LeaderEpochFileCache:
     def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
         """Record that the leader of `epoch` writes from `start_offset` on. Mostly O(1).
 
-        Entries that contradict this are removed: entries with a later epoch or a later offset. With
+        Entries with a later epoch or a later offset contradict the new entry, and are removed. With
         `later` the file is not written now, but by the next call of `write`.
         """
         assert epoch >= 0, epoch
@@ -102,8 +102,8 @@ class LeaderEpochFileCache:
         """Return the largest known epoch not above `epoch`, and the offset after its last record.
 
         For the latest epoch this offset is the end of the log. If `epoch` is newer than all known
-        epochs, the result is (-1, -1). If it is older than all, the result is `epoch` itself and
-        the start offset of the first known epoch. O(entries).
+        epochs, the result is (-1, -1). If `epoch` is older than all known epochs, the result is
+        `epoch` itself and the start offset of the first known epoch. O(entries).
         """
         return end_offset_in(self.entries, epoch, log_end_offset)
 
@@ -126,7 +126,8 @@ class LeaderEpochFileCache:
     def truncate_from_start(self, start_offset: int, *, later: bool = False) -> None:
         """Record that the log now starts at `start_offset`. Remove the epochs that end before it.
 
-        The epoch that wrote `start_offset` now counts as beginning there. For `later` see `assign`.
+        The epoch that wrote `start_offset` now counts as beginning at `start_offset`. For `later`
+        see `assign`.
         """
         gone = [entry for entry in self.entries if entry.start_offset <= start_offset]
         if gone and gone[-1].start_offset < start_offset:

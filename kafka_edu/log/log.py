@@ -88,7 +88,7 @@ _NOTHING: Final = b""
 
 
 class Log:
-    """One log. `load_log` makes it.
+    """The log of one partition on this broker. The function `load_log` makes it.
 
     `directory` is the folder of its files, and `log_dir` is the folder that contains `directory`.
     """
@@ -214,11 +214,11 @@ class Log:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Return the offset at which the last stable offset has to stop; None if nothing holds it
-        back from the high watermark.
+        """Return the first offset of the oldest transaction that is open or whose marker is not
+        replicated.
 
-        It is the first offset of the oldest transaction that is open or whose marker is not
-        replicated yet. A learner may have replaced this rule.
+        The last stable offset has to stop there. Return None if nothing holds it back from the high
+        watermark. A learner may have replaced this rule.
         """
         return self.producer_state_manager.first_unstable(self.high_watermark)
 
@@ -285,12 +285,12 @@ class Log:
     ) -> LogAppendInfo:
         """Check the records, give them the next offsets, and write them.
 
-        O(1) except for the CRC and the write. If there is no whole batch (only Produce v0–2 may
-        send that), both offsets in the result are -1. For a duplicate they are the offsets of the
-        batch that was written before. Only a coordinator may write a control batch, and only the
-        epochs of a control batch are checked. Raises the errors of LogValidator and
-        ProducerStateManager, RECORD_LIST_TOO_LARGE if the batch is larger than segment.bytes, and
-        KAFKA_STORAGE_ERROR.
+        O(1) except for the CRC, the write, and unpacking a compressed batch. If there is no whole
+        batch (only Produce v0–2 may send that), both offsets in the result are -1. For a duplicate
+        they are the offsets of the batch that was written before. Only a coordinator may write a
+        control batch, and only the epochs of a control batch are checked. Raises the errors of
+        LogValidator and ProducerStateManager, RECORD_LIST_TOO_LARGE if the batch is larger than
+        segment.bytes, and KAFKA_STORAGE_ERROR.
         """
         config = self.config
         if config.record_version < MAGIC_V2:
@@ -474,9 +474,9 @@ class Log:
     def append_as_follower(self, records: Buffer, now_ms: int) -> LogAppendInfo:
         """Append the batches that the leader sent, unchanged, in one write. O(batches).
 
-        They keep the leader's offsets and epochs. A batch that is cut off at the end is left out.
-        Raises CORRUPT_MESSAGE if a checksum is wrong, and OFFSET_OUT_OF_RANGE if a batch begins
-        below the LEO.
+        The batches keep the leader's offsets and epochs. If the end of the last batch is missing,
+        this batch is left out. Raises CORRUPT_MESSAGE if a checksum is wrong, and
+        OFFSET_OUT_OF_RANGE if a batch begins below the LEO.
         """
         view = memoryview(records)
         batches = check_leader_batches(view, self.log_end_offset)
@@ -492,8 +492,9 @@ class Log:
         position, header = batches[-1]
         size = position + header.batch_length + LOG_OVERHEAD
         first_offset, last_offset = batches[0][1].base_offset, header.last_offset
-        # The header of an old wrapper does not contain the wrapper's first offset. So a new segment
-        # begins at the LEO, or low enough that the last offset still fits into an index entry.
+        # In formats v0 and v1, a message with compressed records does not name their first offset.
+        # So a new segment begins at the LEO, or low enough that the last offset still fits into an
+        # index entry.
         is_known = batches[0][1].magic == MAGIC_V2
         begins_at = first_offset if is_known else last_offset - MAX_RELATIVE_OFFSET
         segment = self._segment_for(size, max_timestamp, begins_at, last_offset, now_ms)
@@ -663,10 +664,10 @@ class Log:
     ) -> FetchDataInfo:
         """Return the part of one segment that begins with the batch containing `start_offset`.
 
-        It has at most `max_length` bytes, and no record at or above the offset `max_offset` (the HW
-        or LSO). The first batch may begin below `start_offset`, and the last one may be cut off.
-        With `min_one_message` the first batch is never cut off, however large it is. Raises
-        OFFSET_OUT_OF_RANGE. If there is something to read, a negative `max_length` raises
+        The part has at most `max_length` bytes, and no record at or above the offset `max_offset`
+        (the HW or LSO). The first batch may begin below `start_offset`, and the last batch may be
+        cut off. With `min_one_message` the first batch is never cut off, however large it is.
+        Raises OFFSET_OUT_OF_RANGE. If there is something to read, a negative `max_length` raises
         UNKNOWN_SERVER_ERROR, as in Kafka. Takes about 1 µs at the end of the log, and 10 µs
         elsewhere for the index and one or two headers. Records are not read.
         """
@@ -736,7 +737,8 @@ class Log:
             return self._segments.locate(offset) or self.log_end_offset_metadata
 
     def fetch_offset_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """Return the first record whose timestamp is `timestamp` or later; None if there is none.
+        """Return the first record whose timestamp is `timestamp` or later; None if there is no such
+        record.
 
         -2 asks for the log's start, -1 for its end. The search takes two binary searches and a walk
         over some batches. Raises UNSUPPORTED_FOR_MESSAGE_FORMAT if the topic stores format v0,
@@ -947,11 +949,11 @@ class Log:
                 del self.unrenamed_segments[0]
 
     def rename_dir(self, directory: str) -> None:
-        """Rename the log's folder before returning (Kafka: Log.renameDir). Readers and writers
-        continue to use the files that they have open. Raises KAFKA_STORAGE_ERROR.
+        """Rename the log's folder before returning (Kafka: Log.renameDir).
 
-        If a worker is using the old paths at that time, it gets FileNotFoundError, and the log
-        manager does the work again.
+        Readers and writers continue to use the files that they have open. If a worker opens a file
+        by its old path at that moment, it gets FileNotFoundError, and the log manager repeats the
+        worker's task. Raises KAFKA_STORAGE_ERROR.
         """
         epochs = self.leader_epoch_cache
         with self.storage(), self._renaming, epochs.writing:
@@ -965,7 +967,7 @@ class Log:
     def take_over(self, replaced: "Log") -> None:
         """Take over the high watermark, the log start and the last epochs of the log `replaced`.
 
-        This log is the copy that replaces it. Both logs end at the same offset.
+        This log is a copy of `replaced`, and takes its place. Both logs end at the same offset.
 
         A copy learns epochs only from records. If the leader of the last epoch has not written any
         record yet, the copy lacks this epoch.
@@ -977,7 +979,8 @@ class Log:
                 self.maybe_assign_epoch_start_offset(epoch, start_offset)
 
     def replace_segments(self, gone: Sequence[LogSegment], new: LogSegment) -> None:
-        """Replace the segments `gone` with the compacted segment `new`. Reads under way continue.
+        """Replace the segments `gone` with the compacted segment `new`. Reads of the old segments
+        that have begun continue.
 
         The files keep their names until `settle_replaced_segments`. If the broker is killed before
         that, the log has the old segments again, and no record is lost.
@@ -1013,17 +1016,18 @@ class Log:
     def first_base_on_disk(self) -> int:
         """Return the offset at which the log would start if the process died now.
 
-        It is the base offset of the first segment whose files are not renamed to `.deleted`.
+        The result is the base offset of the first segment whose files are not renamed to
+        `.deleted`.
         """
         for segment in self.unrenamed_segments[:1]:
             return segment.base_offset
         return self._segments.first_base
 
     def maybe_increment_log_start_offset(self, new_start: int) -> bool:
-        """Raise the log start offset to `new_start`, and return whether it was lower.
+        """Raise the log start offset to `new_start`. Return False if it was already as high.
 
-        This deletes the records below it, for a DeleteRecords request or because the leader's log
-        starts there. Raises OFFSET_OUT_OF_RANGE if `new_start` is above the HW.
+        So the records below `new_start` are deleted, for a DeleteRecords request or because the
+        leader's log starts there. Raises OFFSET_OUT_OF_RANGE if `new_start` is above the HW.
         """
         if new_start > self.high_watermark:
             raise KafkaException(
@@ -1054,8 +1058,8 @@ class Log:
         return True
 
     def truncate_to(self, offset: int, now_ms: int = 0) -> bool:
-        """Cut off the batch that contains `offset` and all later batches. Return False if there are
-        none.
+        """Cut off the batch that contains `offset` and all later batches. Return False if the log
+        has no such batch.
 
         A follower calls this before it fetches.
         """

@@ -8,8 +8,8 @@ UNKNOWN_OFFSET: Final = -1
 class LogAppendInfo(NamedTuple):
     """The place of the records that an append has written.
 
-    Both offsets are -1 if there was nothing to append. For a duplicate they are the offsets of the
-    batch that was written before.
+    The first and the last offset are -1 if there was nothing to append. For a duplicate, the
+    offsets are those of the batch that was written before.
     """
 
     first_offset: int
@@ -26,8 +26,8 @@ class LogAppendInfo(NamedTuple):
 
 
 class RecordError(NamedTuple):
-    """An invalid record, named by its place in the batch. Produce v8 and later return these
-    (KIP-467).
+    """An invalid record, named by its place in the batch. The responses to Produce v8 and later
+    contain these records (KIP-467).
     """
 
     batch_index: int

@@ -1,9 +1,9 @@
-"""The settings of one log: the topic's own values, and the broker's defaults for all others (Kafka:
-LogConfig.scala; spec A2).
+"""The settings of one log: the topic's own values, and the broker's defaults for all other settings
+(Kafka: LogConfig.scala; spec A2).
 
-The keys are topic keys (`segment.bytes`). The default for a topic that does not set a key comes
-from the broker's own key for it. That key begins with `log.` (`log.segment.bytes`) or has another
-name. The default values in this module are those of Kafka 2.0.
+The keys are topic keys, such as `segment.bytes`. If a topic does not set a key, the value comes
+from a key of the broker. The broker's key is mostly the topic key with `log.` in front, such as
+`log.segment.bytes`. The default values in this module are those of Kafka 2.0.
 """
 
 import re
@@ -53,7 +53,8 @@ _BOOLEAN, _STRING, _INT, _LONG, _DOUBLE, _LIST = (
 
 class ThrottledReplicas(NamedTuple):
     """The value of a key such as leader.replication.throttled.replicas: `*`, or a list of
-    partition:broker. Empty items are allowed, because appending to an empty list creates one.
+    partition:broker. Empty items are allowed, because a client that appends to an empty list
+    creates an empty item.
     """
 
     key: str
@@ -308,7 +309,7 @@ class LogConfig:
     @staticmethod
     def parse(given: Mapping[str, ConfigValue] | None = None) -> "LogConfig":
         """Return the configuration with the topic keys of `given`, and Kafka's defaults for all
-        others.
+        other keys.
 
         Raises ConfigException, even for unknown keys.
         """
@@ -318,8 +319,8 @@ class LogConfig:
         return _of(TOPIC_CONFIG.parse(given))
 
     def with_overrides(self, given: Mapping[str, ConfigValue]) -> "LogConfig":
-        """Return the configuration of a topic: its own values, and for all other keys those of this
-        object, which holds the broker's defaults.
+        """Return the configuration of a topic. The values in `given` are the topic's own. For all
+        other keys the values of this object are used, which are the broker's defaults.
 
         Raises ConfigException.
         """

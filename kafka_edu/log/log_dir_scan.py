@@ -73,7 +73,7 @@ def _read(
 ) -> Mapping[TopicPartition, int]:
     """Read a checkpoint. If it cannot be read, return an empty result, and add an event to `found`.
 
-    Then more segments must be recovered, but nothing is lost.
+    Without a checkpoint more segments must be recovered, but nothing is lost.
     """
     try:
         return file.read()

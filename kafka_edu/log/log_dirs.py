@@ -1,14 +1,14 @@
 """Create, check and lock the folders of log.dirs, before any file in them is read (Kafka:
 LogManager's createAndValidateLogDirs, lockLogDirs).
 
-Two brokers on one log dir destroy it, because the second one recovers files that the first one is
-writing. So each broker locks the file `.lock` in each of its dirs before it touches any other file
-there, and keeps the lock until it ends. The kernel releases the lock when the process dies, even
-after kill -9. The file remains, but only the lock counts. A process stopped by SIGSTOP keeps its
-locks.
+Two brokers would destroy a log dir that both use, because the second broker would recover files
+that the first broker is writing. So each broker locks the file `.lock` in each of its dirs before
+it touches any other file there, and keeps the lock until it ends. The kernel releases the lock when
+the process dies, even after kill -9. The file remains, but only the lock counts. A process stopped
+by SIGSTOP keeps its locks.
 
 A dir that cannot be created, listed or locked because of an OSError is offline from the start. The
-broker serves the others.
+broker serves the other dirs.
 """
 
 from collections.abc import Sequence

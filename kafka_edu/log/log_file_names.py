@@ -50,7 +50,9 @@ def segment_file(directory: str, base_offset: int, suffix: str) -> str:
 
 
 def offset_of(file_name: str) -> int | None:
-    """Return the offset at the beginning of a file's name; None if there is none."""
+    """Return the offset at the beginning of a file's name; None if the name does not begin with an
+    offset.
+    """
     return int(file_name[:20]) if _OFFSET.match(file_name) else None
 
 

@@ -1,9 +1,9 @@
 """The limits of a log, and what will happen to it next: the segment that retention deletes, the
 next roll, and the files that wait for their removal (spec S3, M1).
 
-A forecast is right as long as nothing is appended. It is computed for the log screen only, with the
-rules of `log_retention` and `LogSegment.should_roll`. A forecast contains times on the clock, not
-remaining times. So `ForecastSampler` makes a new forecast only when the log has changed.
+A forecast is right as long as nothing is appended. Forecasts are computed for the log screen only,
+with the rules of `log_retention` and `LogSegment.should_roll`. A forecast contains times on the
+clock, not remaining times. So `ForecastSampler` makes a new forecast only when the log has changed.
 """
 
 from collections.abc import Sequence
@@ -105,7 +105,8 @@ class ForecastSampler:
         self._known: dict[Log, _Sampled] = {}
 
     def sample(self, log: Log, doomed: Sequence[DoomedSegment], now_ms: int) -> LogForecast | None:
-        """Return a forecast, or None if the log has not changed since the last sample; then O(1).
+        """Return a forecast, or None if the log has not changed since the last sample. O(1) in the
+        second case.
 
         `now_ms` is monotonic.
         """

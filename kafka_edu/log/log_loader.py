@@ -1,7 +1,8 @@
 """Open a log that is on disk, after a clean end or after a crash (Kafka: LogLoader.scala, before
 3.0 the first third of Log.scala; spec S5).
 
-After a crash the loader may find the files on the left. On the right is its reaction.
+After a crash the loader may find the damage on the left side of this list. The right side says what
+the loader does.
 
     temporary files (.deleted, .cleaned, .tmp)          removed
     a compacted segment that was being put in place     completed: .swap becomes the segment, and
@@ -26,9 +27,9 @@ event reports it. Loading blocks, so the log manager does it in worker threads. 
 emits the returned events later on the loop.
 
 Each start checks the leader-epoch-checkpoint against the batches, even after a clean shutdown. The
-check reads only one or two headers for each epoch. A wrong epoch would do great harm. If the leader
-does not know a follower's last epoch, it refuses every fetch of the follower. In Kafka 2.8 this
-writes thousands of log lines a second.
+check reads only one or two headers for each epoch. A wrong epoch would do great harm: a leader
+refuses every fetch of a follower whose last epoch it does not know. In Kafka 2.8 this writes
+thousands of log lines a second.
 """
 
 from bisect import bisect_right
@@ -325,9 +326,10 @@ class _LogLoader:
             return epochs
 
     def _check_epochs(self, epochs: LeaderEpochFileCache, start: int, end: int) -> None:
-        """Build the leader epochs again from the batches if the two contradict each other.
+        """Build the leader epochs again from the batches, if the epochs and the batches contradict
+        each other.
 
-        O(epochs), and O(batches) if they do.
+        O(epochs), or O(batches) if they contradict each other.
         """
         if self._config.record_version < MAGIC_V2:
             return
@@ -442,8 +444,9 @@ class _LogLoader:
         """Open all segments. Build an index again if it may be wrong.
 
         After a crash the active segment's index is always built again, because it still has its
-        full length. `_recover_segments` builds it later, in the order of the log. If it were built
-        first, an epoch that began in an earlier segment would seem to begin in this one.
+        full length. `_recover_segments` builds it later, in the order of the log. If that index
+        were built first, an epoch that began in an earlier segment would seem to begin in the
+        active segment.
         """
         names = self._file_system.list(self._directory)
         bases = sorted(
@@ -550,7 +553,8 @@ class _LogLoader:
         reason: str,
         following: int | None,
     ) -> bool:
-        """Check one segment, and build its indexes again. Return whether something was cut off.
+        """Check one segment, and build its indexes again. Return whether the end of the segment was
+        cut off.
 
         The state of the producers is updated with each batch, because the segment's transaction
         index is made from it.

@@ -2,10 +2,10 @@
 LogManager.scala; spec S3, S5).
 
 Each log dir contains the folders of its logs and three files. `recovery-point-offset-checkpoint`
-has for each log the offset up to which it is certainly on the disk. `log-start-offset-checkpoint`
-has the log start offsets that DeleteRecords has moved. `.kafka_cleanshutdown` exists after a clean
-stop, and means that no log needs recovery. The broker removes this file at its start, so that it
-does not exist after a crash.
+has for each log the offset up to which the log is certainly on the disk.
+`log-start-offset-checkpoint` has the log start offsets that DeleteRecords has moved.
+`.kafka_cleanshutdown` exists after a clean stop, and means that no log needs recovery. The broker
+removes this file at its start, so that it does not exist after a crash.
 
 This module does I/O. It runs on the broker's loop, and `run_blocking` gives all blocking work to
 worker threads: recovery, fsync, removal of files, checkpoints. A worker uses only objects that the
@@ -77,7 +77,7 @@ over the new logs, at about 50 µs each, and then calls the worker again.
 
 
 class _GivenUp(NamedTuple):
-    """A log that is out of use, and the name that its folder gets.
+    """A log that the broker no longer uses, and the new name for the log's folder.
 
     `is_replica` is False for a copy that was given up, and for a log that was replaced by its copy.
     In both cases the broker still has the replica.
@@ -116,10 +116,10 @@ class LogManager:
     ) -> None:
         """Without `random` the setting segment.jitter.ms has no effect.
 
-        `failed_log_dirs` maps dirs that have failed already to the reason; `load_logs` takes them
-        offline. `on_log_dir_failure` is called with a dir that fails, the reason, and its
-        partitions. `on_failure` is called if a bug ends a background task, with its name and the
-        exception.
+        `failed_log_dirs` maps each dir that has already failed to the reason; `load_logs` takes
+        these dirs offline. `on_log_dir_failure` is called with a dir that fails, the reason, and
+        its partitions. `on_failure` is called if a bug ends a background task, with its name and
+        the exception.
         """
         self.log_dirs = log_dirs = settings.log_dirs
         self.default_config = settings.default_config
@@ -214,7 +214,7 @@ class LogManager:
         self._check_a_dir_is_left()
 
     async def _scan_dir(self, log_dir: str) -> LogDirScan | None:
-        """Return what the dir contains. If it cannot be read, it goes offline, and the result is
+        """Return what the dir contains. If the dir cannot be read, take it offline and return
         None.
         """
         try:
@@ -235,9 +235,9 @@ class LogManager:
         """Return the scans with one folder for each replica, and one folder for each copy of a
         replica.
 
-        If the broker is killed at the very end of a move, a replica has two folders. The old folder
-        then gets the name that the move was about to give it. Raises KAFKA_STORAGE_ERROR if it is
-        not clear which folder is the old one, and if a replica has two copies.
+        If the broker is killed at the very end of a move, a replica has two folders. In that case
+        the old folder is renamed, as the move would have done. Raises KAFKA_STORAGE_ERROR if it is
+        not clear which of the two folders is the old one, or if a replica has two copies.
         """
         settled: dict[str, LogDirScan] = {}
         owner: dict[TopicPartition, str] = {}
@@ -291,8 +291,8 @@ class LogManager:
         )
 
     async def _load_dir(self, scan: LogDirScan, topic_configs: Mapping[str, LogConfig]) -> None:
-        """Open the logs of one dir. If one fails with an OSError, close the others and take the dir
-        offline.
+        """Open the logs of one dir. If a log cannot be opened because of an OSError, close all logs
+        of the dir, and take the dir offline.
         """
         log_dir, files = scan.log_dir, self._file_system
         if self._trace:
@@ -420,8 +420,8 @@ class LogManager:
     async def create_logs(
         self, wanted: Sequence[NewLog]
     ) -> Mapping[TopicPartition, KafkaException]:
-        """Create the logs that do not exist yet, in a worker. Return the partitions for which that
-        failed, with the reason.
+        """Create the logs that do not exist yet, in a worker. Return each partition whose log could
+        not be created, with the reason.
 
         Each log is created in the preferred dir if there is one, otherwise in the dir with the
         fewest logs. If the caller is cancelled meanwhile, the logs that the worker has begun are
@@ -503,9 +503,9 @@ class LogManager:
         """Return the log dirs in which to try to create the log. Count it in `counts`.
 
         `counts` maps each live dir to its number of logs. Raises KAFKA_STORAGE_ERROR if no dir is
-        left. The same error is raised if a dir is offline and the replica is not new. The offline
-        dir may contain its log, and an empty log elsewhere would look like a replica without
-        records.
+        left. The same error is raised if a dir is offline and the replica is not new. In this case
+        the offline dir may contain the replica's log, and an empty log in a different dir would
+        look like a replica without records.
         """
         tp = new.topic_partition
         if self._offline and not new.is_new:
@@ -545,8 +545,8 @@ class LogManager:
         """Remember that a replica must be created in `log_dir` if it comes to this broker later
         (Kafka: maybeUpdatePreferredLogDir).
 
-        The broker forgets this when it stops. Nothing is remembered if the replica's log or its
-        future log lies in that dir already.
+        The broker forgets the dir when it stops. If the replica's log or future log is already in
+        `log_dir`, nothing is remembered.
         """
         logs = (self._logs.get(topic_partition), self._future_logs.get(topic_partition))
         if not any(log is not None and log.log_dir == log_dir for log in logs):
@@ -558,8 +558,8 @@ class LogManager:
         """Let a worker create an empty log in `log_dir`, which will replace the replica's current
         log (Kafka: getOrCreateLog with isFuture).
 
-        Raises KAFKA_STORAGE_ERROR. A single offline dir is enough for this error, because that dir
-        may contain a copy too.
+        Raises KAFKA_STORAGE_ERROR, even if any of the log dirs is offline, because the offline dir
+        may contain a copy of the replica too.
         """
         await self._settle_replaced()
         if self._offline:
@@ -580,8 +580,8 @@ class LogManager:
         """Let a worker write a mark into the current log's folder: the dir in which the future log
         lies.
 
-        The mark shows which folder is the old one if the broker is killed between the two renames
-        of the swap. Return False if one of the two logs is gone.
+        A move ends with two renames. If the broker is killed between these renames, the mark shows
+        which of the two folders is the old one. Return False if one of the two logs is gone.
         """
         current, future = (
             self._logs.get(topic_partition),
@@ -629,12 +629,13 @@ class LogManager:
     def replace_current_with_future_log(self, topic_partition: TopicPartition) -> Log:
         """Replace the current log with the future log at once, and return the future log.
 
-        Both end at the same offset. A worker then renames the folder of the old log, which is
-        removed after file.delete.delay.ms.
+        Both logs must end at the same offset. A worker then renames the folder of the old log,
+        which is removed after file.delete.delay.ms.
 
-        The rename of the future log's folder is one system call on the loop. So nobody appends to
-        the old log in between (Kafka holds a lock for that). Raises KAFKA_STORAGE_ERROR; then the
-        log dir of the future log is offline, and the current log stays.
+        The future log's folder is renamed by one system call on the loop. So nobody can append to
+        the old log during the swap (Kafka needs a lock for this). If the rename fails,
+        KAFKA_STORAGE_ERROR is raised, the log dir of the future log goes offline, and the current
+        log stays.
         """
         tp = topic_partition
         old, new = self._logs[tp], self._future_logs[tp]
@@ -659,8 +660,9 @@ class LogManager:
     async def _move_replaced_aside(self) -> None:
         """Write the checkpoints of the dirs that have new logs, then rename the old logs' folders.
 
-        Writing a checkpoint forces it to the disk. The folder of the new log was renamed before
-        that. On a file system with a journal, this rename is then on the disk too.
+        Writing a checkpoint forces the checkpoint to the disk. On a file system with a journal, all
+        earlier changes are then on the disk too. One of these changes is the rename of the new
+        log's folder.
         """
         while self._replaced:
             some = [_GivenUp(log, folder) for log, folder in self._replaced.items()]
@@ -677,8 +679,8 @@ class LogManager:
                 self._replaced.pop(gone.log, None)
 
     async def _settle_replaced(self) -> None:
-        """Wait until the folders of replaced logs have their new names. Before that, no log of the
-        same partition may be created or deleted in their dirs.
+        """Wait until the folders of replaced logs have their new names. Until then, no log of the
+        same partition may be created or deleted in the log dirs of these folders.
         """
         task = self._tasks.get(_ASIDE)
         if task is not None:
@@ -755,7 +757,7 @@ class LogManager:
         future.truncate_fully_and_start_at(offset, self._time.milliseconds())
 
     def on_truncation(self, notify: Callable[[TopicPartition, int], None]) -> None:
-        """From now on call `notify` for each log that is truncated, with its new end."""
+        """From now on call `notify` for each log that is truncated, with the log's new end."""
         self._on_truncation.append(notify)
 
     def on_deletion(self, notify: Callable[[TopicPartition], None]) -> None:
@@ -836,8 +838,8 @@ class LogManager:
         return _GivenUp(log, delete_dir_name(topic_partition, self._unique_id()))
 
     def _retire(self, log: Log) -> None:
-        """Forget a log that is out of use. Unmap its indexes now, because their mappings hold two
-        open files for each log, and a broker may delete thousands of logs.
+        """Forget a log that the broker no longer uses. Unmap the log's two indexes at once, because
+        each mapping keeps a file open, and a broker may delete thousands of logs.
         """
         self._noted.pop(log, None)
         self._unrenamed.pop(log, None)
@@ -902,9 +904,9 @@ class LogManager:
             await self._flush(log, log.active_segment.base_offset)
 
     def write_leader_epochs(self) -> None:
-        """Write the files of leader epochs that have just begun, in a worker.
+        """Write the files of leader epochs that have just begun.
 
-        A broker may become leader of a thousand partitions at once.
+        A worker writes them, because a broker may become leader of a thousand partitions at once.
         """
         if self._epochs_unwritten:
             self._start("write-leader-epochs", self._write_leader_epochs)
@@ -947,7 +949,9 @@ class LogManager:
             await self._for_each(again, work)
 
     async def _flush(self, log: Log, up_to: int) -> None:
-        """Force a log to the disk up to an offset, in a worker. Meanwhile the loop may append."""
+        """Force a log to the disk up to an offset, in a worker. The loop may append to the log at
+        the same time.
+        """
         log.flush_wanted = False
         folder = log.directory
         segments = [segment for segment in log.unflushed_segments() if segment.base_offset < up_to]
@@ -1010,7 +1014,8 @@ class LogManager:
     async def checkpoint_recovery_point_offsets(self) -> None:
         """Write each log's recovery point into the checkpoint file of its log dir.
 
-        After a crash, the broker need not read the records below it at its next start.
+        At the next start after a crash, the broker need not read the records below the recovery
+        point.
         """
         await self._checkpoint_recovery_points(self.log_dirs)
 
@@ -1064,7 +1069,7 @@ class LogManager:
         `.kafka_cleanshutdown`, so that no log is recovered at the next start.
 
         As in Kafka, num.recovery.threads.per.data.dir workers do this for each dir. With thousands
-        of logs it takes some time, during which the loop still runs.
+        of logs the shutdown takes some time, during which the loop still runs.
         """
         if self._making:  # the logs that a worker is creating are closed with the others
             await asyncio.wait(list(self._making))
@@ -1172,7 +1177,7 @@ def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def _move_aside(given_up: Iterable[_GivenUp], files: FileSystem) -> list[OSError | None]:
-    """Rename the folders of deleted logs. Return for each the error, or None. Blocks."""
+    """Rename the folders of deleted logs. For each folder, return the OSError, or None. Blocks."""
     errors: list[OSError | None] = []
     for log, folder, _ in given_up:
         log.leader_epoch_cache.close()

@@ -9,9 +9,9 @@ UNKNOWN_POSITION: Final = -1
 class LogOffsetMetadata(NamedTuple):
     """An offset, the base offset of its segment, and its position in that segment in bytes.
 
-    The last two are -1 as long as they have not been looked up. If two offsets have their places,
-    the number of bytes between them can be computed. So DelayedFetch can count bytes without
-    reading the log.
+    The base offset and the position are -1 as long as they have not been looked up. If two offsets
+    in one segment have their positions, the number of bytes between them can be computed. So
+    DelayedFetch can count bytes without reading the log.
     """
 
     message_offset: int
@@ -34,7 +34,7 @@ class LogOffsetMetadata(NamedTuple):
         return self.segment_base_offset == that.segment_base_offset
 
     def position_diff(self, that: "LogOffsetMetadata") -> int:
-        """Return the number of bytes from `that` to this offset. Both must be in the same
+        """Return the number of bytes from `that` to this offset. Both offsets must be in the same
         segment.
         """
         if not self.on_same_segment(that):

@@ -21,7 +21,7 @@ EPOCHS_REBUILT: Final = "leader epochs built again"
 
 
 class LogRepairs:
-    """The repairs of one log. Owned by the code that opens or truncates the log."""
+    """The repairs of one log's files. The code that opens or truncates the log owns this object."""
 
     def __init__(self, topic_partition: TopicPartition, log_dir: str) -> None:
         self._topic_partition = topic_partition

@@ -7,7 +7,7 @@
                because the leader has deleted these records already
 
 The three rules are applied one after the other. Each rule begins at the oldest segment that the
-rules before it have left. It ends at the first segment that must stay, because a log has no holes.
+rules before it have left, and ends at the first segment that must stay, because a log has no holes.
 Segments that reach above the HW stay, because their records are not committed. A compacted topic
 loses only segments below its start. Only whole segments are deleted, so a record often outlives its
 retention time. A record with a time in the future keeps its segment, and all later segments, until

@@ -51,8 +51,8 @@ class LogSegment:
     """The batches of a log from `base_offset` on, up to the next segment. Owned by its Log.
 
     `_positions` remembers where the last 512 batches begin. Most readers read at the end of the
-    log. For them neither the index nor the file is needed to find the position. Next hop of an
-    append: the file system, then OffsetIndex and TimeIndex.
+    log. So the position is found without the index and without the file. Next hop of an append: the
+    file system, then OffsetIndex and TimeIndex.
     """
 
     __slots__ = (
@@ -143,7 +143,7 @@ class LogSegment:
     ) -> str | None:
         """Return why this segment cannot take `size` more bytes; None if it can.
 
-        These are the four conditions of seed 004, in Kafka's order.
+        The four conditions of seed 004 are checked, in Kafka's order.
         """
         mine = self.log.size()
         if mine > segment_bytes - size:
@@ -159,9 +159,10 @@ class LogSegment:
     def _time_waited_for_roll(self, max_timestamp: int, now_ms: int) -> int:
         """Return how long the segment has waited for its roll, in ms.
 
-        If the records have timestamps, it is the time from the first batch to `max_timestamp`. So
-        if old records are written again, they roll segments as they did when they were new.
-        Otherwise it is the time since the segment was created.
+        If the records have timestamps, the result is the time from the first batch to
+        `max_timestamp`. So if old records are copied into a log again, its segments roll as they
+        did when the records were new. If the records have no timestamps, the result is the time
+        since the segment was created.
         """
         first = self._rolling_based_timestamp
         if first is None:
@@ -225,7 +226,7 @@ class LogSegment:
     def _cut_back(self, size: int) -> None:
         """Cut off the part of an append that was written before the disk was full.
 
-        If this fails too, the next recovery cuts it off.
+        If this fails too, the log's next recovery cuts the part off.
         """
         with contextlib.suppress(OSError):
             self.log.truncate(size)
@@ -257,7 +258,8 @@ class LogSegment:
     def position_of(self, offset: int) -> int | None:
         """Return the position of the batch that contains `offset`, or of the next batch after it.
 
-        None if this segment has no such batch. O(log index) and a walk over a few batches.
+        Return None if this segment has no such batch. Takes O(log index entries), and reads a few
+        batch headers.
         """
         position = self._positions.get(offset)
         if position is not None:
@@ -273,9 +275,10 @@ class LogSegment:
     ) -> FetchDataInfo | None:
         """Return the part of the file that begins with the batch containing `start_offset`.
 
-        It ends before `max_position` and has at most `max_size` bytes. None if there is nothing to
-        read. With `min_one_message` the first batch is never cut off, however large it is. At most
-        one header is read. The result is a FileRegion, which the network layer sends with sendfile.
+        The part ends before `max_position` and has at most `max_size` bytes. Return None if there
+        is nothing to read. With `min_one_message` the first batch is never cut off, however large
+        it is. At most one header is read. The result is a FileRegion, which the network layer sends
+        with sendfile.
         """
         start = self._positions.get(start_offset)
         if start is None:
@@ -299,7 +302,9 @@ class LogSegment:
         max_position: int,
         min_one_message: bool,
     ) -> FetchDataInfo:
-        """Return the part of the file that begins at the byte `start`, as `read` does."""
+        """Return the part of the file that begins at the byte `start`. The limits are those of
+        `read`.
+        """
         available = max_position - start
         if available <= 0:
             return FetchDataInfo(LogOffsetMetadata(start_offset, self.base_offset, start), b"")
@@ -317,14 +322,15 @@ class LogSegment:
         return FetchDataInfo(where, FileRegion(self.log, start, length), incomplete)
 
     def next_offset(self) -> int:
-        """Return the offset after the last batch. This walks from the last index entry to the
-        end.
+        """Return the offset after the last batch. Reads the batch headers from the last index entry
+        to the end.
         """
         last = self.last_batch()
         return self.base_offset if last is None else last[1].next_offset
 
     def last_batch(self) -> tuple[int, BatchHeader] | None:
-        """Return (position, header) of the last complete batch; None if there is none.
+        """Return (position, header) of the last complete batch; None if the segment has no complete
+        batch.
 
         Raises CorruptRecordError at bytes that cannot be the beginning of a batch.
         """
@@ -338,7 +344,7 @@ class LogSegment:
     def torn_end(self) -> str:
         """Return what is wrong with the end of the file; "" if it ends with a whole batch.
 
-        This walks from the last index entry to the end. Checksums are not checked.
+        Reads the batch headers from the last index entry to the end. Checksums are not checked.
         """
         try:
             last = self.last_batch()
@@ -350,7 +356,7 @@ class LogSegment:
     def header_at(self, offset: int) -> BatchHeader | None:
         """Return the header of the batch that contains `offset`, or of the next batch after it.
 
-        None if there is none in this segment.
+        Return None if this segment has no such batch.
         """
         found = self._find(offset)
         return None if found is None else found[1]
@@ -358,8 +364,8 @@ class LogSegment:
     def damaged_indexes(self, *, after_kill: bool) -> list[tuple[str, str]]:
         """Return (path, damage) of each index file whose content is impossible.
 
-        With `after_kill` an offset or time index may also look like that of a killed broker: it has
-        its full length, with zeros after the last entry.
+        After a kill of the broker, an offset or time index has its full length, with zeros after
+        the last entry. With `after_kill` such an index is not damaged.
         """
         found: list[tuple[str, str]] = []
         killed = False
@@ -401,9 +407,10 @@ class LogSegment:
         return not 0 <= self.offset_index.last_position < max(self.size, 1)
 
     def indexed_behind_end(self) -> int:
-        """Return the end of the records in a killed broker's index, if the log lacks some of them.
+        """Return the end offset of the records that a killed broker has indexed, if the log lacks
+        some of them.
 
-        It is the offset after the last of these records; -1 if the log lacks none.
+        It is the offset after the last indexed record; -1 if the log has all indexed records.
         """
         entry = self.offset_index.before_zeros()
         return entry.offset + 1 if entry is not None and entry.position >= self.size else -1
@@ -431,7 +438,8 @@ class LogSegment:
     def largest_timestamp(self) -> int:
         """Return the largest timestamp of the records, for retention.
 
-        Records of message format v0 have no timestamp. For them it is the time of the last write.
+        Records of message format v0 have no timestamps. For such records the result is the time of
+        the last write.
         """
         return (
             self.max_timestamp_so_far
@@ -449,7 +457,7 @@ class LogSegment:
         last valid batch.
 
         `following` is the base offset of the next segment: no batch reaches into it. Returns how
-        many bytes were cut off, and what was found there ("" if none were).
+        many bytes were cut off, and in words what was wrong with them ("" if nothing was cut off).
         """
         for index in (self.offset_index, self.time_index):
             index.resize(max_index_bytes)
@@ -598,7 +606,7 @@ class LogSegment:
         self.txn_index.path = self._path(TXN_INDEX_SUFFIX)
 
     def delete(self) -> None:
-        """Close and remove the files. This may block, so call it in a worker."""
+        """Close and remove the files. Call this method in a worker, because it may block."""
         self.close_handlers()
         for path in self.files():
             self._file_system.remove(path)

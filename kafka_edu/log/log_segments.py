@@ -91,7 +91,7 @@ class LogSegments(Sequence[LogSegment]):
         """Return the first batches at or after `start_offset` and below the offset `limit`, with
         their segment.
 
-        None if there are none. O(log segments).
+        Return None if there are no such batches. O(log segments).
         """
         segments = self._segments
         i = (
@@ -113,8 +113,8 @@ class LogSegments(Sequence[LogSegment]):
     def max_position(self, i: int, limit: int, log_end: int) -> int:
         """Return the position in segment `i` up to which a read may go.
 
-        It is the beginning of the batch that contains the offset `limit`, or the segment's size if
-        `limit` lies after the segment.
+        The result is the beginning of the batch that contains the offset `limit`, or the segment's
+        size if `limit` lies after the segment.
         """
         segment = self._segments[i]
         if limit >= log_end or (i + 1 < len(self._segments) and self._bases[i + 1] <= limit):
@@ -127,10 +127,11 @@ class LogSegments(Sequence[LogSegment]):
     ) -> list[AbortedTxn]:
         """Return the aborted transactions that overlap the records `data`, read for `start_offset`.
 
-        They come from the transaction index of the records' segment, and from those of later
+        The transaction index of the records' segment is searched first, and then those of later
         segments, until an entry shows that no later entry can matter. The end of the records is
-        known as a byte position. The sparse offset index turns it into an offset at the end or a
-        little after it. O(entries) of these indexes.
+        known only as a byte position. The offset index gives an offset for this position; because
+        that index is sparse, the offset may lie a little after the end. O(entries of the searched
+        indexes).
         """
         place = data.fetch_offset_metadata
         i = self.floor(place.segment_base_offset)
@@ -150,7 +151,7 @@ class LogSegments(Sequence[LogSegment]):
     def locate(self, offset: int) -> LogOffsetMetadata | None:
         """Return the place of the batch that contains `offset`, or of the next batch after it.
 
-        None if there is none. O(1) for recent batches.
+        Return None if there is no such batch. O(1) for recent batches.
         """
         for i in range(self.floor(offset), len(self._segments)):
             segment = self._segments[i]
@@ -163,7 +164,8 @@ class LogSegments(Sequence[LogSegment]):
         """Return the first record from `log_start_offset` on whose timestamp is `timestamp` or
         later.
 
-        None if there is none. Takes two binary searches and a walk over some batches.
+        Return None if there is no such record. Takes two binary searches and a walk over some
+        batches.
         """
         for segment in self._segments:
             if segment.max_timestamp_so_far >= timestamp:

@@ -1,5 +1,5 @@
-"""Describe a log's state for subscribers of events: completely for a new subscriber, later by
-samples of the log's end (spec M1).
+"""Describe a log's state for subscribers of events (spec M1). A new subscriber gets the whole
+state, and later samples of the log's end.
 """
 
 from kafka_edu.log.log import Log
@@ -40,7 +40,7 @@ class LogSampler:
         self._ends: dict[Log, int] = {}
 
     def sample(self, log: Log) -> ActiveSegment | None:
-        """Return a sample of the log's end; None if it has not moved since the last sample.
+        """Return a sample of the log's end; None if the end has not moved since the last sample.
         O(1).
         """
         if self._ends.get(log) == log.log_end_offset:

@@ -1,9 +1,9 @@
 """The leader's checks of a producer's records, and its changes to them (Kafka: LogValidator.scala;
 analyzeAndValidateRecords in Log.scala).
 
-A v2 batch is stored as it arrived. The leader reads only its header. It changes only 12 bytes: the
-base offset and the leader epoch, which the CRC does not cover. It neither unpacks nor copies the
-records. On the left are the reasons for refusing a batch, on the right the error that the producer
+In most cases a v2 batch is stored as it arrived. The leader changes only 12 bytes of the header:
+the base offset and the leader epoch, which the CRC does not cover. The records stay unchanged. This
+list has on the left the reasons for refusing a batch, and on the right the error that the producer
 gets:
 
     size, magic, CRC-32C                                      CORRUPT_MESSAGE
@@ -15,9 +15,9 @@ gets:
     a timestamp below -1, if the records are packed again     UNKNOWN_SERVER_ERROR
 
 Kafka unpacks every compressed batch and checks every record. This broker unpacks compressed batches
-too (in C), because data that cannot be unpacked would stop the consumers. But checking a record
-takes 1 µs in Python. So the broker checks them only in a small batch (WALK_LIMIT), or if the
-topic's configuration requires it. A compacted topic refuses a record without a key. With
+too (in C), because data that cannot be unpacked would stop the consumers. But to check a record
+takes 1 µs in Python. So the broker checks the records only in a small batch (WALK_LIMIT), or if the
+topic's configuration requires the check. A compacted topic refuses a record without a key. With
 message.timestamp.difference.max.ms a record with a wrong timestamp is refused.
 
 This leads to one difference from Kafka. A large batch may have the right checksum, but records that
@@ -141,8 +141,9 @@ def validate(
 ) -> ValidBatch | None:
     """Check the records of a client or coordinator, and return the batch to be stored.
 
-    None if there is no whole batch, which is not an error here. Raises KafkaException as the
-    module's table says. O(1) except for the CRC, if the batch is stored as it came.
+    Return None if `records` has no whole batch, which is not an error here. Raises KafkaException
+    with an error from the list in the module's docstring. If the batch is stored as it arrived,
+    this takes O(1), except for the CRC and for unpacking a compressed batch.
     """
     if len(records) <= MAGIC_OFFSET:
         return None
@@ -266,7 +267,7 @@ def _refuse_second_batch(records: Buffer, size: int) -> None:
 def _checked_header(records: Buffer, config: LogConfig, origin: AppendOrigin) -> BatchHeader | None:
     """Return the header of the one v2 batch in `records`, after checking header and checksum.
 
-    None if the batch is cut off.
+    Return None if the end of the batch is missing.
     """
     if len(records) < HEADER_BYTES:
         check_entry(int.from_bytes(records[8:12], "big", signed=True), MAGIC_V2)
@@ -423,8 +424,8 @@ def _with_times(
 ) -> ValidBatch:
     """Return the batch with the max timestamp `latest` and the timestamp type `timestamp_type`.
 
-    The time is the leader's or the latest of the records. The CRC is computed again, because two
-    header fields change.
+    `latest` is the leader's time, or the latest timestamp of the records. The CRC is computed
+    again, because two header fields change.
     """
     by_broker = LOG_APPEND_TIME_BIT if timestamp_type is TimestampType.LOG_APPEND_TIME else 0
     stored = header._replace(attributes=header.attributes | by_broker, max_timestamp=latest)
@@ -437,9 +438,10 @@ def _with_times(
 
 
 def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
-    """Read and check a Produce v0–2 in format v0 or v1. Its records are checked later.
+    """Read and check the messages of a Produce v0–2, in format v0 or v1. The caller checks the
+    records later.
 
-    None if there is no whole message.
+    Return None if there is no whole message.
     """
     old = read_old_produce(records)
     _check_size(old.largest_message, config)
@@ -453,7 +455,7 @@ def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
 def _from_batch(records: Buffer, config: LogConfig, origin: AppendOrigin) -> OldProduce | None:
     """Check a v2 batch and return its records, for a log of an older format.
 
-    None if the batch is cut off.
+    Return None if the end of the batch is missing.
     """
     header = _checked_header(records, config, origin)
     if header is None:
@@ -505,9 +507,9 @@ def _rebuilt(
     """Return a new batch with these records, and with the producer id, epoch and sequence of
     `source`.
 
-    Its size may differ from that of the producer's batch. With LogAppendTime only the header has
-    the leader's time. The records keep the producer's timestamps, which no reader uses, as in
-    Kafka. Raises UNKNOWN_SERVER_ERROR for a timestamp below -1.
+    The size of the new batch may differ from that of the producer's batch. With LogAppendTime only
+    the new header has the leader's time. The records keep the producer's timestamps, which no
+    reader uses, as in Kafka. Raises UNKNOWN_SERVER_ERROR for a timestamp below -1.
     """
     _refuse_negative_timestamps(records)
     batch = build_batch(

@@ -1,8 +1,8 @@
 """Create the files of new logs, for the log manager (Kafka: getOrCreateLog in LogManager.scala).
 
-A new log takes a dozen calls to the file system: to make the folder, the segment, and two indexes
-of full length, and to list the folder. On a busy disk each of these calls may have to wait, so a
-worker makes them. The log is not used before all files are made.
+To create a log takes a dozen calls to the file system: to make the folder, the segment, and two
+indexes of full length, and to list the folder. On a busy disk each of these calls may have to wait,
+so a worker makes them. The log is not used before all files are made.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,8 +18,8 @@ from kafka_edu.log.log_loader import load_log
 class NewLog(NamedTuple):
     """A log to be created.
 
-    `is_new` is False if the replica has existed before. Then a failed log dir may contain its
-    records.
+    `is_new` is False if the replica has existed before. In that case a failed log dir may contain
+    the replica's records.
     """
 
     topic_partition: TopicPartition

@@ -7,10 +7,9 @@ The index is sparse: it has one entry for every index.interval.bytes (4096) of b
 the last offset of a batch and the position of that batch. Offsets are relative to the segment's
 base offset.
 
-Example: the offset 425314 is wanted. The segment with the largest base offset not above it has the
-base offset 368769. In this segment's index the relative offset 425314 - 368769 = 56545 is looked
-up. The largest entry not above 56545 gives a position. From there the batches are read one by one
-until the offset is found.
+Example: the offset 425314 is wanted. It lies in the segment with the base offset 368769. In this
+segment's index the relative offset 425314 - 368769 = 56545 is looked up. The largest entry not
+above 56545 gives a position. From there the batches are read one by one until the offset is found.
 """
 
 import struct
@@ -61,8 +60,8 @@ class OffsetIndex(AbstractIndex):
         return OffsetPosition(self.base_offset + relative, position)
 
     def append(self, offset: int, position: int) -> None:
-        """Add an entry. Its offset must be above that of the last entry, and the index must not be
-        full.
+        """Add an entry. The entry's offset must be above the offset of the last entry, and the
+        index must not be full.
 
         Raises OSError if the disk is full.
         """
@@ -78,7 +77,7 @@ class OffsetIndex(AbstractIndex):
     def lookup(self, target: int) -> OffsetPosition:
         """Return the largest entry whose offset is not above `target`. O(log entries).
 
-        If there is none, return the segment's base offset and position 0.
+        If there is no such entry, return the segment's base offset and position 0.
         """
         self.load()
         if target >= self.last_offset:
@@ -87,8 +86,8 @@ class OffsetIndex(AbstractIndex):
         return self.entry(slot) if slot >= 0 else OffsetPosition(self.base_offset, 0)
 
     def upper_bound(self, position: int) -> int | None:
-        """Return the offset of the first entry at or after the byte `position`; None if there is
-        none.
+        """Return the offset of the first entry at or after the byte `position`; None if no entry is
+        there.
 
         All records before `position` have lower offsets.
         """
@@ -103,8 +102,8 @@ class OffsetIndex(AbstractIndex):
         return self.entry(low).offset if low < self.entries else None
 
     def _slot_below(self, relative: int) -> int:
-        """Return the number of the last entry whose relative offset is below `relative`; -1 without
-        one.
+        """Return the number of the last entry whose relative offset is below `relative`; -1 if
+        there is no such entry.
         """
         entries, unpack_from = self._bytes, _ENTRY.unpack_from
         low, high = 0, self.entries
@@ -129,9 +128,9 @@ class OffsetIndex(AbstractIndex):
     def _keep(self, entries: int) -> None:
         """Keep only the first `entries` entries.
 
-        The next slot is filled with zeros. Otherwise, after a kill, the removed entries would seem
-        to belong to records that are missing. In the unused part of the file all slots are zeros
-        anyway.
+        The slot after these entries is filled with zeros, which mark the end of the entries after a
+        kill of the broker. Without the zeros, the removed entries would look like entries of
+        missing records.
         """
         self.entries = entries
         at = entries * self.ENTRY_BYTES

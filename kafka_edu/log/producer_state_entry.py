@@ -72,8 +72,8 @@ class ProducerStateEntry:
         self.last_timestamp = batch.timestamp
 
     def update_epoch(self, producer_epoch: int) -> None:
-        """Set a new epoch, and forget the batches of the old one: sequence numbers start again at
-        0.
+        """Set a new epoch, and forget the batches of the old epoch, because sequence numbers start
+        again at 0.
         """
         if producer_epoch != self.producer_epoch:
             self.batches.clear()

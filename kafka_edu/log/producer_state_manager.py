@@ -86,7 +86,9 @@ _NEVER: Final = 1 << 63
 
 
 class CorruptSnapshotError(Exception):
-    """A snapshot that cannot be read. An older one is used instead, or the whole log is read."""
+    """A snapshot that cannot be read. The broker uses an older snapshot instead, or reads the whole
+    log.
+    """
 
 
 class DroppedSnapshot(NamedTuple):
@@ -194,10 +196,10 @@ class ProducerStateManager:
     ) -> AbortedTxn | None:
         """Record that a batch with a producer id was written at `base_offset`. O(1).
 
-        `batch` returns its bytes; it is called only for a control batch. `now_ms` is the wall time
-        of the write; it is not known if the batch is read from the log again. If the batch is an
-        abort marker that ends a transaction, the result is the entry for the segment's transaction
-        index. Otherwise it is None.
+        `batch` returns the batch's bytes; it is called only for a control batch. `now_ms` is the
+        wall time of the write, or NO_TIMESTAMP if the batch is only read from the log again. If the
+        batch is an abort marker that ends a transaction, the result is the entry for the segment's
+        transaction index. Otherwise the result is None.
         """
         if self._first_tracked is None:
             self._first_tracked = base_offset
@@ -282,14 +284,15 @@ class ProducerStateManager:
         """Return the offset at which the last stable offset has to stop, according to this log's
         rule.
 
-        None if nothing holds it back from the high watermark.
+        Return None if nothing holds the last stable offset back from the high watermark.
         """
         return self.stable.first_unstable(self._ongoing, self._unreplicated, high_watermark)
 
     def unstable_transactions(self, most: int) -> tuple[UnstableTransaction, ...]:
         """Return the first `most` transactions that are open, or whose marker is not replicated.
 
-        The first one holds the last stable offset back. O(1) without transactions.
+        The first of these transactions holds the last stable offset back. O(1) without
+        transactions.
         """
         if not (self._ongoing or self._unreplicated):
             return ()
@@ -336,10 +339,10 @@ class ProducerStateManager:
         """Load the newest snapshot between the log's start and end, because the log was truncated
         or opened.
 
-        Afterwards `map_end_offset` is the snapshot's offset, or the log's start without one. The
-        caller then reads the batches after it. If the current state ends exactly at
-        `log_end_offset`, it is kept, because a snapshot has less: only the last batch of each
-        producer. With a snapshot, the retry of an older batch would be out of order.
+        Afterwards `map_end_offset` is the snapshot's offset, or the log's start if there is no
+        snapshot. The caller then reads the batches after `map_end_offset`. If the current state
+        ends exactly at `log_end_offset`, the state is kept. A snapshot has only the last batch of
+        each producer, so after loading one, the retry of an older batch would be out of order.
         """
         for offset in self.snapshot_offsets():
             if not log_start_offset <= offset <= log_end_offset:
@@ -382,11 +385,12 @@ class ProducerStateManager:
         self._tracked_from, self._first_tracked = _NEVER, None
 
     def first_to_read(self, start: int, end: int) -> int | None:
-        """Return the offset from which to read batches for producer ids; None if none need be read.
+        """Return the offset from which batches with producer ids must be read again; None if there
+        are no such batches.
 
-        Only batches from `start` to `end` count. Most logs have no idempotent producers. So a
-        follower that truncates need not read the whole segment, which takes half a second for
-        100,000 batches on a busy disk.
+        Only batches from `start` to `end` count. Most logs have no idempotent producers, so after a
+        truncation a follower need not read the whole segment. To read a segment takes half a second
+        for 100,000 batches on a busy disk.
         """
         if start < self._tracked_from:
             return start
@@ -440,8 +444,8 @@ class ProducerStateManager:
     def _clear(self) -> None:
         """Forget the whole state, including transactions whose markers are not replicated yet.
 
-        That is safe. A log is truncated at or above its high watermark. A recovered log belongs to
-        a follower at first.
+        It is safe to forget such transactions: a log is truncated only at or above its high
+        watermark, and a log that was just recovered belongs to a follower.
         """
         self.producers.clear()
         self._ongoing.clear()
@@ -460,7 +464,8 @@ def load_producers(
 ) -> None:
     """Build the state of the producers from the newest snapshot and the batch headers after it.
 
-    O(batches after the snapshot, or after the first one with a producer id if that is known).
+    O(batches after the snapshot; or, if the first batch with a producer id is known, after that
+    batch).
     """
     manager.truncate_and_reload(log_start_offset, log_end_offset, now_ms)
     start = manager.first_to_read(manager.map_end_offset, log_end_offset)

@@ -1,9 +1,9 @@
 """The rules for a log's recovery point, and for the segments that a starting broker must read
 again (Kafka: Log.recoverLog, Log.flush, Log.truncateTo; book 000 §6.4.2; spec S5).
 
-All records below the recovery point are certainly on the disk. A checkpoint file stores this
-offset. So after a crash only the records at or after it are read. After a clean shutdown nothing
-is read.
+All records below the recovery point are certainly on the disk. A checkpoint file stores the
+recovery point. So after a crash only the records at or after the recovery point are read. After a
+clean shutdown no records are read.
 """
 
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ class RecoveryRule:
     def at_start(self, point: int, log_start: int, end: int, clean: bool) -> int:
         """Return the recovery point of a log that was just opened.
 
-        After a clean shutdown it is the log end. After a crash it does not rise, because the
-        recovered records were read but not forced to the disk.
+        After a clean shutdown the recovery point is the log end. After a crash it does not rise,
+        because the recovered records were read but not forced to the disk.
         """
         return end if clean else max(min(point, end), log_start)
 

@@ -1,12 +1,12 @@
 """The mark of a replica that moves to another log dir.
 
 A move ends with two renames, in two log dirs: the copy gets the name of the replica, and the
-replica gets a name with `-delete`. If the broker is killed between them, there are two folders of
-the same name, in two dirs. Apache Kafka 2.8 then refuses to start until an operator removes one by
-hand. Here a file in the folder of the replica, the mark, names the dir to which the replica moves.
-The mark is written before the copy begins. At its start, the broker may find two folders, one of
-which has a mark with the other folder's dir. The marked folder is then the old one. If there is no
-second folder, the mark is removed.
+replica gets a name with `-delete`. If the broker is killed between these renames, there are two
+folders of the same name, in two dirs. Apache Kafka 2.8 then refuses to start until an operator
+removes one of the folders by hand. In this project a file in the folder of the replica, the mark,
+names the dir to which the replica moves. The mark is written before the copy begins. If the broker
+finds two folders at its start, and one of them has a mark with the dir of the second folder, the
+folder with the mark is the old one. If there is no second folder, the mark is removed.
 
 All functions block. The log manager calls them in a worker.
 """
@@ -39,7 +39,7 @@ def unmark_move(files: FileSystem, directory: str) -> None:
 def replaced_folder(files: FileSystem, folders: Sequence[Folder]) -> Folder | None:
     """Return the older of a partition's two folders, which the other folder has replaced.
 
-    None if the marks do not show which folder is the older one.
+    Return None if the marks do not show which folder is the older one.
     """
     first, second = folders
     old = [

@@ -1,15 +1,16 @@
 """Find segments that have each other's names, and rename them.
 
-That happens if somebody copies files by hand and mixes them up.
+Segments get wrong names if somebody copies files by hand and mixes them up.
 
-Kafka does not notice such segments: readers skip the records of one, and after a crash Kafka cuts
-off records or does not start. Here the broker reads the first header of each segment at each start.
-A segment has the right name if its first batch lies between its base offset and the next segment's
-base offset. The segments with wrong names are renamed, if each of them has the name of another one.
+Kafka does not notice if two segments have each other's names: readers skip the records of one
+segment, and after a crash Kafka cuts off records or does not start. Here the broker reads the first
+header of each segment at each start. A segment has the right name if its first batch lies between
+the base offset in the name and the next segment's base offset. If each segment with a wrong name
+has the name that belongs to another such segment, all of them are renamed.
 
     18.log holds 35…, 35.log holds 18…      → 35.log.renamed, 18.log.renamed → 35.log, 18.log
 
-If the broker is killed in between, it finishes the renames at its next start.
+If the broker is killed between two renames, it finishes the renames at its next start.
 """
 
 from bisect import bisect_right
@@ -78,7 +79,7 @@ def finish_renames(file_system: FileSystem, directory: str) -> None:
 
 
 def _first_offset(file_system: FileSystem, path: str) -> int | None:
-    """Return the offset of a segment's first batch; None if there is no whole one."""
+    """Return the offset of a segment's first batch; None if the segment has no whole batch."""
     file = file_system.open(path)
     try:
         for _, header in iter_file_headers(file, 0, file.size()):

@@ -10,8 +10,8 @@ from kafka_edu.trace.events.transaction import UnstableTransaction
 
 
 class StableRule:
-    """Finds what holds a log's last stable offset back, and the aborted transactions of a fetch. It
-    keeps no state.
+    """Finds the transaction that holds a log's last stable offset back, and the aborted
+    transactions of a fetch. Keeps no state.
     """
 
     __slots__ = ("_topic_partition",)
@@ -25,12 +25,12 @@ class StableRule:
         unreplicated: Mapping[int, UnstableTransaction],
         high_watermark: int,
     ) -> int | None:
-        """Return the offset at which the last stable offset has to stop; None: it is the high
-        watermark.
+        """Return the offset at which the last stable offset has to stop. Return None if the last
+        stable offset is the high watermark.
 
         Both tables have the transactions by their first offset. The transactions in `ongoing` are
-        open, and are in ascending order. Those in `unreplicated` are decided, and their markers are
-        at or above the high watermark. O(decided transactions).
+        open, and are in ascending order. The transactions in `unreplicated` are decided, and their
+        markers are at or above the high watermark. O(decided transactions).
         """
         first = next(iter(ongoing), None)
         if unreplicated:
@@ -44,6 +44,6 @@ class StableRule:
         """Return the aborted transactions of one index that overlap the offsets from `start` to
         `end` - 1.
 
-        The second result is True if no later index can contain another one.
+        The second result is True if no later index can contain another such transaction.
         """
         return index.collect(start, end)

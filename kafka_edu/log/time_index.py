@@ -3,9 +3,10 @@
     timestamp int64 | relative offset int32          12 bytes an entry, both ascending
 
 An entry means: up to this offset no record has a later timestamp. A look-up by time takes two
-binary searches: in this index for the offset, and in the offset index for its position. Then the
-batches from this position on are read one by one. When the segment is closed, it gets a last entry
-with its largest timestamp. At its next start the broker reads this entry for retention by time.
+binary searches: one in the time index for the offset, and one in the offset index for the position.
+Then the batches from this position on are read one by one. When the segment is closed, the index
+gets a last entry with the segment's largest timestamp. The broker reads this entry at its next
+start, for retention by time.
 """
 
 import struct
@@ -57,7 +58,7 @@ class TimeIndex(AbstractIndex):
         return TimestampEntry(timestamp, self.base_offset + relative)
 
     def maybe_append(self, timestamp: int, offset: int, *, last: bool = False) -> None:
-        """Add an entry if `timestamp` is above that of the last entry.
+        """Add an entry if `timestamp` is later than the timestamp of the last entry.
 
         With `last` the slot that is kept free may be used. Raises OSError if the disk is full.
         """
@@ -74,7 +75,7 @@ class TimeIndex(AbstractIndex):
     def lookup(self, target: int) -> TimestampEntry:
         """Return the entry with the largest timestamp not above `target`. O(log entries).
 
-        If there is none, return (-1, base offset).
+        If there is no such entry, return (-1, base offset).
         """
         self.load()
         entries, unpack_from = self._bytes, _ENTRY.unpack_from

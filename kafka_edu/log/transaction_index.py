@@ -9,10 +9,10 @@ offset`, and the entries are in the order of this offset. When a read_committed 
 range of offsets, the response lists the aborted transactions that overlap the range. The consumer
 then skips their records.
 
-The broker need not read all later entries. An aborted transaction that begins in the range may end
-in a much later segment. So each entry also contains the last stable offset (LSO) right after its
-marker. When an entry's LSO is at or after the end of the range, every transaction that begins in
-the range was decided before. Then no later entry can matter, and the search ends.
+An aborted transaction that begins in the range may end in a much later segment. But the broker need
+not read all later entries, because each entry also contains the last stable offset (LSO) right
+after its marker. When an entry's LSO is at or after the end of the range, every transaction that
+begins in the range was decided before. Then no later entry can matter, and the search ends.
 
     fetched 10..20; entries (id 1, 5–12, LSO 13), (id 2, 15–40, LSO 41), (id 3, 50–60, …)
     the first two overlap the range; the second one ends the search, because 41 ≥ 21
@@ -84,7 +84,9 @@ class TransactionIndex:
 
     @property
     def last_entry(self) -> AbortedTxn | None:
-        """Return the last entry; None if there is none. O(entries). Raises CorruptIndexError."""
+        """Return the last entry; None if the index is empty. O(entries). Raises
+        CorruptIndexError.
+        """
         entries = list(self.entries())
         return entries[-1] if entries else None
 

@@ -37,8 +37,8 @@ class Acceptor:
     ) -> None:
         """Create an acceptor that is not bound yet.
 
-        `on_change` is called after a connection was opened or closed. Then each listener checks
-        whether it must pause or may resume.
+        `on_change` is called after a connection was opened or closed. It must check for each
+        listener whether the listener must pause or may resume.
         """
         self.end_point = end_point
         self.processors = processors
@@ -96,7 +96,7 @@ class Acceptor:
     def heed_limits(self) -> None:
         """Accept connections while max.connections allows one more; otherwise pause.
 
-        During a pause clients wait in the kernel's queue, and this process has no work with them.
+        During a pause, new clients wait in the kernel's queue and cost this process no work.
         """
         if self._listener is None or not self._open:
             return
@@ -114,7 +114,7 @@ class Acceptor:
             self._listener.resume_accepting()
 
     def on_gone(self, channel: KafkaChannel) -> None:
-        """Count a closed connection, so that another one may be accepted."""
+        """Count a closed connection, so that another connection may be accepted."""
         self._quotas.release(self.end_point.listener_name, channel.client_address)
         self._on_change()
 

@@ -3,8 +3,8 @@
 A channel works on one request at a time, as in Kafka. It is muted from the moment when a request is
 complete until its response has left. (Produce requests are an exception, see below.) So responses
 leave in the order of the requests, even when a request waits in a purgatory. Further requests that
-the client has sent wait in this object as received bytes, at most one receive buffer of them. The
-rest waits in the kernel's socket buffer.
+the client has sent wait in this object as received bytes, at most one receive buffer of them. All
+bytes after these wait in the kernel's socket buffer.
 
 The wire calls `data_received`. Next: `Processor.on_frame` (processor.py).
 
@@ -14,9 +14,10 @@ replication takes 50 ms, a connection gets 20 responses a second, no matter how 
 client sends. More and more requests wait, until the client gives up after its own time-out, for
 example after 60 s (docs/answers.md has a measurement). But the protocol only requires that
 responses come in the order of the requests. So if `edu.max.pipelined.requests` is above 1 (the
-default is 64), the next produce is appended while the produce before it waits in the purgatory. Its
-response is held until the earlier responses have left. This applies only to produce requests with
-acks 1 or all. Any other request waits until the connection has no request in progress.
+default is 64), the next produce is appended while the produce before it waits in the purgatory. The
+response to the next produce is held until the earlier responses have left. This applies only to
+produce requests with acks 1 or all. Any other request waits until the connection has no request in
+progress.
 """
 
 from collections import deque
@@ -136,8 +137,9 @@ class KafkaChannel:
     def _allocate(self, size: int) -> bool:
         """Return whether a request of `size` bytes may begin to be read, and take its memory.
 
-        A muted channel takes no memory for a large request. Otherwise a request that was sent ahead
-        would keep other clients waiting. Small requests that were sent ahead have arrived already.
+        A muted channel takes no memory for a large request, because that request must wait anyway,
+        and other clients may need the memory now. A small request may take memory even then,
+        because its bytes have mostly arrived already.
         """
         pool = self.pool
         if pool is None:
@@ -158,7 +160,7 @@ class KafkaChannel:
         return self._receiver.held is not None
 
     def more_memory(self) -> None:
-        """Try again to read the request that could not begin.
+        """Try again to read the request that had to wait for memory.
 
         Called when there is memory again, or when the connection's previous request is answered.
         """

@@ -10,8 +10,8 @@ listener, the acceptors stop accepting, and further clients wait in the kernel's
 
 If there are several listeners, the listener between brokers is protected, so that many clients
 cannot cut the brokers off from each other. This listener accepts connections above max.connections.
-For each such connection, the broker closes the connection of another listener that has been silent
-for the longest time.
+For each such connection, the broker closes a connection of another listener: the connection that
+has been silent for the longest time.
 """
 
 from collections import Counter
@@ -76,7 +76,7 @@ class ConnectionQuotas:
     def take(self, listener: str, address: str) -> str:
         """Count a new connection and return "", or return the reason to refuse it.
 
-        It is refused if its address already has as many connections as allowed.
+        A connection is refused if its address already has as many connections as allowed.
         """
         most = self.limits.per_ip_overrides.get(address, self.limits.max_per_ip)
         if (count := self._addresses[address]) >= most:
@@ -101,6 +101,7 @@ class ConnectionQuotas:
     def excess(self) -> int:
         """The number of connections above max.connections; 0 if there are none.
 
-        There can be some if the protected listener accepted them, or if the limit was lowered.
+        The number is above 0 if the protected listener has accepted further connections, or if the
+        limit was lowered.
         """
         return max(self.total - self.limits.max_connections, 0)

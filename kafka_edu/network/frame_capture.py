@@ -1,13 +1,13 @@
 """Capture the frames of chosen clients in a file, for the wire microscope (`edu.capture.*`).
 
 While nothing is captured, a processor has no FrameCapture, and each request only needs one check.
-During a capture, a request of a client that was not chosen takes 0.15 µs more. A request of a
-chosen client takes 12 µs more if it has 1 KB, and 0.3 ms more if 64 KiB of it are kept.
+During a capture, a request of a client that was not chosen takes 0.15 µs longer. A request of a
+chosen client takes 12 µs longer if it has 1 KB, and 0.3 ms longer if 64 KiB of it are kept.
 
-Each frame of the chosen clients is written at once. So readers of the file see it at once, and it
-survives a kill -9. Long frames are cut. When a file has half of the allowed size, it is renamed to
-`FILE.1`, and a new file begins. Secrets are hidden before anything is written
-(`kafka_edu.protocol.secrets`).
+Each frame of the chosen clients is written to the file at once. So readers of the file see the
+frame at once, and it is not lost by a kill -9. Long frames are cut. When a file has half of the
+allowed size, it is renamed to `FILE.1`, and a new file begins. Secrets are hidden before anything
+is written (`kafka_edu.protocol.secrets`).
 
 If the file cannot be written, or a frame cannot be decoded, the capture ends with an event. The
 requests are handled as usual.
@@ -116,9 +116,9 @@ class FrameCapture:
     ) -> None:
         """Start a capture into `file`.
 
-        `clients` are client ids, or prefixes that end with `*`. Those that begin with `-` are left
-        out. `on_failure` is called with the reason when a frame cannot be captured or written. This
-        function must end the capture.
+        `clients` are client ids, or prefixes that end with `*`. A client id or prefix that begins
+        with `-` is not captured. `on_failure` is called with the reason when a frame cannot be
+        captured or written; it must end the capture.
         """
         self.clients = tuple(clients)
         self.file = file

@@ -1,17 +1,17 @@
 """A bound on the memory of requests that are being read or are waiting.
 
 (Kafka: SimpleMemoryPool.java; queued.max.request.bytes; KIP-72.) A request takes memory of its size
-from the pool when its size prefix has arrived. It gives the memory back when its handler has
+from the pool when its size prefix has arrived, and gives the memory back when its handler has
 finished. As in Kafka, the pool is not strict. While any memory is left, a request of any size gets
-all the memory that it needs. So the sum can exceed the bound by one request, which is at most
-socket.request.max.bytes.
+all the memory that it needs. So the memory of all requests can exceed the bound by one request,
+which is at most socket.request.max.bytes.
 
 When no memory is left, no connection may begin another request. A connection in the middle of a
 request continues, because only complete requests free their memory.
 
 Unlike in Kafka, one huge request does not make all other requests wait. A request below
-`SMALL_REQUEST_BYTES` waits only if the small requests alone have used up the bound. So the sum is
-at most twice the bound, plus one request.
+`SMALL_REQUEST_BYTES` waits only if the small requests alone have used up the bound. So the memory
+of all requests is at most twice the bound, plus one request.
 """
 
 from collections import deque

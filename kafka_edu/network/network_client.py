@@ -76,9 +76,10 @@ class NetworkClient:
     async def send(self, request: Message, api_version: int, timeout_ms: float) -> Message:
         """Send a request, wait for its response and return it.
 
-        Raises ConnectionError if there is no connection, or if it is lost. Raises TimeoutError
-        after `timeout_ms`, and ProtocolError if the response cannot be read. After a TimeoutError
-        or a ProtocolError the connection is closed. Each request in flight needs one future.
+        Raises ConnectionError if there is no connection, or if the connection is lost. Raises
+        TimeoutError after `timeout_ms`, and ProtocolError if the response cannot be read. After a
+        TimeoutError or a ProtocolError the connection is closed. Each request in flight needs one
+        future.
         """
         if request.KEY is None:
             raise ValueError(f"{type(request).__name__} is not a request")

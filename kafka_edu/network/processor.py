@@ -1,8 +1,8 @@
 """A processor owns connections. It makes requests from bytes, and bytes from responses.
 
 (Kafka: Processor in SocketServer.scala; book 001.) Kafka runs num.network.threads processors, each
-in its own thread. Here all processors run in the broker's one event loop, with Kafka's queues
-between the parts. So the structure is Kafka's, but the processors do not run in parallel
+in its own thread. In this project all processors run in the broker's one event loop, with Kafka's
+queues between the parts. So the structure is Kafka's, but the processors do not run in parallel
 (docs/differences.md).
 
 A new connection comes from the Acceptor. A request comes from the wire: SocketWire passes bytes to
@@ -222,7 +222,7 @@ class Processor:
     async def _unblock(self) -> None:
         """Put the blocked requests into the request queue, in order, as soon as it has room.
 
-        They are blocked because the queue was full. Until it has room, new requests of all
+        Requests are blocked when the queue is full. Until the queue has room, new requests of all
         connections of this processor wait too.
         """
         while self._blocked:
@@ -233,7 +233,8 @@ class Processor:
     def enqueue_response(self, request: Request, parts: list[Part] | None) -> bool:
         """Put a response into this processor's queue; None means that no response is sent.
 
-        Returns True if it is the first in the queue, so that the processor must be woken.
+        Returns True if this response is the first in the queue. In that case the caller must wake
+        the processor.
         """
         self._responses.append((request, parts))
         return len(self._responses) == 1
@@ -445,7 +446,7 @@ def _time_split(request: Request, size: int, now: int) -> ResponseSent:
 def bytes_text(data: bytes) -> str:
     """Return a text for the log that describes bytes which are not a request.
 
-    They are shown as text if they are printable text, otherwise in hexadecimal.
+    The bytes are shown as text if they are printable text, otherwise in hexadecimal.
     """
     first = data[:SHOWN_BYTES]
     text = first.rstrip(b"\r\n")

@@ -24,7 +24,8 @@ class Connection(Protocol):
     ) -> Callable[[], None] | None:
         """Queue a response; None means that no response is sent.
 
-        Returns the function that wakes the connection's processor, or None if it need not be woken.
+        Returns the function that wakes the connection's processor, or None if the processor need
+        not be woken.
         """
         ...
 

@@ -1,9 +1,9 @@
 """The queue between processors and handlers (Kafka: RequestChannel.scala; book 001, request path).
 
 Processors put requests in, and handlers take them out. All of them share one bounded queue
-(queued.max.requests, 500). If it is full, a processor must wait, and it reads from none of its
-connections. Then the TCP buffers fill up, and the clients must wait too. A response goes back to
-the processor that owns the connection.
+(queued.max.requests, 500). If the queue is full, a processor must wait, and reads from none of its
+connections. So the TCP buffers fill up, and the clients must wait too. A response goes back to the
+processor that owns the connection.
 
 Next, for a request: `KafkaRequestHandlerPool`; for a response: `Processor.process_new_responses`.
 """
@@ -42,7 +42,7 @@ class RequestChannel:
     def try_send_request(self, request: Request) -> bool:
         """Put a request into the queue and return True, or return False if it must wait. O(1).
 
-        It must wait if the queue is full, or if other processors already wait for room.
+        A request must wait if the queue is full, or if other processors already wait for room.
         """
         if self._putters or len(self._queue) + self._promised >= self.capacity:
             return False
@@ -106,7 +106,9 @@ class RequestChannel:
         return request
 
     def _put_back(self, request: Request) -> None:
-        """Give a request to another waiting handler, or put it back at the head of the queue."""
+        """Give a request to a handler that waits for one. If no handler waits, put the request back
+        at the head of the queue.
+        """
         while self._takers:
             taker = self._takers.popleft()
             if not taker.done():
@@ -117,7 +119,7 @@ class RequestChannel:
     def begin_handling(self) -> None:
         """Record that a handler begins to handle a request.
 
-        Until `end_handling`, responses are only queued, also responses to other clients.
+        Until `end_handling`, responses are only queued, even responses to other clients.
         """
         self._handling = True
 
@@ -137,7 +139,7 @@ class RequestChannel:
         """Queue a response at the processor that owns the connection, and wake the processor.
 
         `parts` are the whole response with its size prefix. None means that no response is sent
-        (Produce with acks=0). Then the connection only continues with its next request.
+        (Produce with acks=0). Without a response, the connection continues with its next request.
         """
         request.response_ns = self._time.nanoseconds()
         trace = self._trace
@@ -153,7 +155,8 @@ class RequestChannel:
     def let_next_start(self, request: Request) -> None:
         """Allow the connection's next produce to start, although this request waits in a purgatory.
 
-        This does nothing if `edu.max.pipelined.requests` is 1, as in Kafka. See `KafkaChannel`.
+        If `edu.max.pipelined.requests` is 1, this method does nothing, as Kafka does. See
+        `KafkaChannel`.
         """
         if request.channel.max_pipelined_requests > 1:
             request.may_be_followed = True
@@ -176,15 +179,15 @@ class RequestChannel:
 class DataPlaneRequestChannel(RequestChannel):
     """The data plane's queue in a broker with a control plane (KIP-291; book 001; spec C10).
 
-    It lets the event loop do other work between any two requests.
+    This queue lets the event loop do other work between any two requests.
 
     In Apache Kafka the control plane has its own threads, and the kernel runs them even if the data
-    plane is busy. Here both planes share one event loop. Without a pause, the handlers would first
-    empty a full data queue, and meanwhile nobody would read the control plane's sockets. So after
-    each request of the data plane, the loop checks its sockets.
+    plane is busy. In this project both planes share one event loop. Without a pause, the handlers
+    would first empty a full data queue, and during that time nobody would read the control plane's
+    sockets. So after each request of the data plane, the loop checks all sockets.
 
-    This takes two turns of the loop for each request, about 20 µs. A broker without a control plane
-    uses the plain RequestChannel and saves this time.
+    The pause takes two turns of the loop for each request, about 20 µs. A broker without a control
+    plane uses the plain RequestChannel and saves this time.
     """
 
     def __init__(self, time: Time, capacity: int, trace: Tracer | None = None) -> None:
@@ -194,7 +197,8 @@ class DataPlaneRequestChannel(RequestChannel):
     async def receive_request(self) -> Request:
         """Wait for the next request and return it, after one turn of the event loop.
 
-        Only one handler waits at a time. It handles its request before the next handler gets one.
+        Only one handler waits at a time. This handler handles its request before the next handler
+        gets a request.
         """
         async with self._turn:
             await asyncio.sleep(0)

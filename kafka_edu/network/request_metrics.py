@@ -78,7 +78,8 @@ def is_follower_fetch(request: Request) -> bool:
 def local_done_ns(request: Request) -> int:
     """Return the time, in monotonic ns, when the handler's own work on the request ended.
 
-    It ended when the handler left the request to a purgatory, or when the response was ready.
+    This work ends when the handler puts the request into a purgatory, or when the response is
+    ready.
     """
     waits_from, answered = request.local_done_ns, request.response_ns
     return waits_from if 0 < waits_from < answered else answered
@@ -174,9 +175,10 @@ class RequestMetrics:
         return self._clients[name].end_ns
 
     def _note_software(self, request: Request) -> None:
-        """Record the name and version of a client's software. Clients send them since Kafka 2.4.
+        """Record the name and version of a client's software, which clients send since Kafka 2.4.
 
-        The broker has answered a request of a version that is too new, but cannot read its body.
+        If the version of the client's ApiVersions request is too new, the broker cannot read the
+        request's body, and nothing is recorded.
         """
         api_version = request.header.api_version
         if not _FIRST_WITH_SOFTWARE <= api_version <= ApiVersionsRequest.VALID.highest:
@@ -241,7 +243,8 @@ class RequestMetrics:
 
         The event about an API has the histograms of the API.
 
-        A sample has totals since the start. So a subscriber that misses a sample loses nothing.
+        A sample has totals since the broker's start. So a subscriber that misses a sample loses
+        nothing.
         """
         now_ms = self._time.hi_res_clock_ms()
         if now_ms - self._sampled_ms < SAMPLE_EVERY_MS:

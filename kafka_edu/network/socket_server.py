@@ -3,12 +3,12 @@
     acceptor (one for each listener) → processors (num.network.threads for each listener)
     → request channel → handlers (num.io.threads) → processors
 
-The listener of control.plane.listener.name is separate. It has its own acceptor, its own processor,
-its own request channel of 20 requests and its own handler. So the controller's requests never wait
-for clients' requests (KIP-291; book 001; spec C10).
+The listener of control.plane.listener.name is separate. This listener has its own acceptor,
+processor, request channel (of 20 requests) and handler. So the controller's requests never wait for
+clients' requests (KIP-291; book 001; spec C10).
 
-`bind` opens the ports, so that the broker knows their numbers. `start_processing` accepts
-connections. It is called when the rest of the broker is ready.
+`bind` opens the ports, so that the broker knows their numbers. `start_processing` begins to accept
+connections. It must be called when the other parts of the broker are ready.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -147,7 +147,9 @@ class SocketServer:
         return processor
 
     def set_capture(self, capture: FrameCapture | None) -> None:
-        """Capture frames with `capture` from now on; None stops. The caller closes the capture."""
+        """Capture frames with `capture` from now on; with None, capture no more frames. The caller
+        closes the old capture.
+        """
         self._capture = capture
         for processor in self.processors:
             processor.capture = capture
@@ -174,9 +176,9 @@ class SocketServer:
     def _close_excess(self) -> None:
         """Close the connections above max.connections.
 
-        Those that were silent for longest are closed, but none of the protected listener. Kafka
-        closes one connection at each turn of a processor, with the same result in the end.
-        O(connections), but only if there are too many.
+        The connections that were silent for the longest time are closed, but no connection of the
+        protected listener. Kafka closes only one connection at a time, but the result is the same
+        in the end. O(connections), but only if there are too many.
         """
         channels = [
             channel for processor in self.processors for channel in processor.channels.values()
@@ -206,7 +208,7 @@ class SocketServer:
             yield from processor.channels.values()
 
     async def bind(self) -> None:
-        """Bind all ports. Raises OSError if one cannot be bound; then all are closed again."""
+        """Bind all ports. If one port cannot be bound, close all ports again and raise OSError."""
         try:
             for acceptor in self.acceptors.values():
                 await acceptor.bind(self._transport)
@@ -218,7 +220,7 @@ class SocketServer:
     def bound_port(self, listener_name: str) -> int:
         """Return the listener's port number.
 
-        It is the configured number, or the free port that was chosen if 0 was configured.
+        The result is the configured number, or, if 0 was configured, the free port that was chosen.
         """
         return self.acceptors[listener_name].port
 

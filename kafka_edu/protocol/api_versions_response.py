@@ -1,6 +1,6 @@
 """Build the response to ApiVersions from a version table (Kafka: ApiVersionsRequest.java; KIP-511).
 
-Brokers use it, and all other servers of this project that answer ApiVersions.
+Brokers use this module, and so does every other server of this project that answers ApiVersions.
 """
 
 import re
@@ -51,8 +51,8 @@ def api_versions_response(
 def api_versions_error(error: Errors, versions: VersionTable) -> ApiVersionsResponse:
     """Build the response with the error `error`.
 
-    For UNSUPPORTED_VERSION it also lists the versions of ApiVersions itself, so that the client can
-    send a second request in a version that the broker knows.
+    For the error UNSUPPORTED_VERSION, the response also lists the versions of ApiVersions. So the
+    client can send a second request in a version that the broker knows.
     """
     keys = []
     if error is Errors.UNSUPPORTED_VERSION:

@@ -107,8 +107,9 @@ class _Source:
         self._run.append((expression, letter))
 
     def take_run(self) -> tuple[str, list[str]]:
-        """Return the `struct` format and the expressions of the waiting fields, and clear the
-        list.
+        """Return one `struct` format for all fields in the list of waiting fields, with their
+        expressions, and clear the list. A field of fixed size waits there until its code is
+        generated together with that of its neighbours.
         """
         form = ">" + "".join(letter for _, letter in self._run)
         expressions = [expression for expression, _ in self._run]
@@ -137,8 +138,8 @@ class _Source:
     def min_size(self, wire: Wire) -> int:
         """Return the smallest number of bytes of a value of this type on the wire.
 
-        The decoder uses it before it makes a list. The rest of the frame must have at least this
-        size times the announced number of elements.
+        The decoder checks an announced number of elements before it makes a list: the rest of the
+        frame must have at least this size times that number.
         """
         if (struct_class := as_struct(wire)) is not None:
             present = [
@@ -233,13 +234,13 @@ class _DecoderSource(_Source):
     def length(self, letter: str, less: int = 1) -> str:
         """Generate the code that reads a length, and return the name of its variable.
 
-        The waiting fields of fixed size are read before it. In an inflexible version the length is
-        a number with the `struct` format `letter`, read in the same call as these fields. In a
-        flexible version it is an unsigned varint of length + `less`.
+        The code first reads the fields of fixed size that come before the length. In an inflexible
+        version the length is a number with the `struct` format `letter`, read in the same call as
+        these fields. In a flexible version the frame has an unsigned varint of length + `less`.
 
-        In Java that varint is an int. A value above 2³¹ is negative in Java, and so is the length.
-        Like −1, such a length means null. From the value 2³¹, Java subtracts 1 and gets its largest
-        int. Here the length has the same value, and it is larger than any frame.
+        The generated code computes the same length as Java, where the varint is a signed int of 32
+        bits. So a varint above 2³¹ gives a negative length, which means null, like −1. The varint
+        2³¹ gives 2³¹ − 1, which is larger than any frame.
         """
         name = self.fresh("n")
         if not self.flexible:
@@ -429,11 +430,12 @@ class _EncoderSource(_Source):
             self.emit(f"{self.put}(b''.join({section}))")
 
     def length(self, expression: str, letter: str) -> None:
-        """Generate the code that writes a length, after the waiting fields of fixed size.
+        """Generate the code that writes a length, and before it the fields of fixed size that come
+        before the length.
 
         In an inflexible version the length is a number with the `struct` format `letter`, written
-        in the same call as these fields. In a flexible version it is an unsigned varint of length +
-        1.
+        in the same call as these fields. In a flexible version an unsigned varint of length + 1 is
+        written.
         """
         if not self.flexible:
             self.add_to_run(expression, letter)
@@ -466,8 +468,8 @@ class _EncoderSource(_Source):
     ) -> None:
         """Generate the code `otherwise`, preceded by a test whether the value is None.
 
-        For None the generated source runs `when_null`, or raises an error if this version does not
-        allow null. If no version allows null, there is no test.
+        For None the generated code runs `when_null`, or raises an error if this version does not
+        allow null. If no version allows null, the code has no test.
         """
         if nullable is None:
             self.emit(otherwise)
@@ -575,7 +577,7 @@ def compile_encoder(message: StructMeta, version: int, flexible: bool) -> Encode
 def compile_init(struct_class: StructMeta) -> Callable[..., None]:
     """Compile and return the constructor of a struct class.
 
-    It takes only keyword arguments. Each has the default of its field.
+    The constructor takes only keyword arguments. Each argument has the default of its field.
     """
     source = _Source(struct_class, 0, False)
     shared = {

@@ -12,8 +12,8 @@ HIGHEST: Final = 0x7FFF
 
 
 class Versions(NamedTuple):
-    """A range of versions from `lowest` to `highest`, both included. Empty if `lowest >
-    highest`.
+    """A range of versions from `lowest` to `highest`, both included. The range is empty if `lowest
+    > highest`.
     """
 
     lowest: int
@@ -65,13 +65,15 @@ class Field(NamedTuple):
 
     @property
     def struct(self) -> "StructMeta | None":
-        """The struct class of this field or of its elements. None for a primitive type."""
+        """The struct class of this field or of its elements; None if the field has a primitive
+        type.
+        """
         return as_struct(self.wire.of if isinstance(self.wire, ArrayType) else self.wire)
 
     def fresh_default(self) -> object:
         """Return the default value. If it can be changed (a list or a struct), return a new object.
 
-        Two messages must not share such an object, because each may change its own.
+        Two messages must not share such an object, because each message may change its fields.
         """
         if isinstance(self.wire, type):
             return self.wire()
@@ -83,8 +85,8 @@ class Field(NamedTuple):
 
 
 class _Unset:
-    """The type of the marker for a declaration without a default. Such a field has the default of
-    its wire type.
+    """The type of the marker that stands for "no default" in a field's declaration. A field without
+    a default gets the default of its wire type.
     """
 
 

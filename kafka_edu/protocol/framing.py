@@ -3,8 +3,8 @@
 A frame is an int32 size, followed by that many bytes. The sender may be malicious, so the announced
 size may be wrong. Therefore memory is allocated only for bytes that have arrived, and never in
 advance. A frame that is complete in the bytes of one `feed` call is copied once. A frame that
-arrives in pieces is collected in one `BytesIO` buffer. That buffer itself becomes the frame, so a
-frame of 100 MB never needs 200 MB.
+arrives in pieces is collected in one `BytesIO` buffer. The buffer itself becomes the frame and is
+not copied, so a frame of 100 MB never needs 200 MB.
 """
 
 from collections.abc import Callable
@@ -66,8 +66,8 @@ class FrameReceiver:
         """Drop all bytes that are kept, because the connection is closed. Return the size of the
         begun frame, or 0.
 
-        The two halves of a connection refer to each other, so only the garbage collector frees
-        them, some time later. The bytes of a large frame must be freed at once.
+        The two objects of a connection, wire and channel, refer to each other. So only the garbage
+        collector frees them, some time later, but the bytes of a large frame must be freed at once.
         """
         begun, self.begun = self.begun, 0
         self.held = None

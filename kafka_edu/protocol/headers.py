@@ -158,8 +158,8 @@ def encode_response(
 def _with_head(head: bytes, parts: list[Part]) -> list[Part]:
     """Put the header in front of the body's parts.
 
-    The first part of a body is normally bytes. The header is joined to it, so the number of parts
-    stays the same.
+    The first part of a body is normally bytes. The header is joined to that part, so the number of
+    parts stays the same.
     """
     first = parts[0]
     if isinstance(first, bytes):

@@ -1,7 +1,7 @@
 """Find out from a request's first bytes whether it is a Produce request that expects a response.
 
-The network layer must know this before the request is decoded. This decides whether the request may
-start while another Produce of the same connection is still waiting (`KafkaChannel`).
+The network layer must know the answer before the request is decoded. The answer decides whether the
+request may start while another Produce of the same connection is still waiting (`KafkaChannel`).
 """
 
 from typing import Final

@@ -29,7 +29,7 @@ class CompletedBy(StrEnum):
 class CompletionDoor(Protocol):
     """The interface through which an operation is completed; the purgatory implements it.
 
-    It counts the completion and emits the event.
+    The purgatory counts each completion and emits an event about it.
     """
 
     def complete(self, operation: DelayedOperation) -> None:
@@ -53,7 +53,7 @@ class DelayedOperation(TimerTask):
     Whichever comes first completes it. A subclass defines what the operation waits for:
 
     - `try_complete`: if the conditions hold now, `return self.force_complete()`; otherwise return
-      False. The purgatory calls it at each event of a key.
+      False. The purgatory calls this method at each event of one of the operation's keys.
     - `on_complete`: send the response. Called once, whatever completed the operation.
     - `on_expiration`: called after `on_complete` if the time-out completed the operation. Most
       subclasses only count these calls.
@@ -117,7 +117,8 @@ class DelayedOperation(TimerTask):
         return ()
 
     def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
-        """Return in a few words what ended the operation; equal causes have equal words.
+        """Return in a few words what ended the operation. The same cause always gives the same
+        words.
 
         `key` is the key whose event completed it. Called only if there is a trace, after the last
         `try_complete`.
@@ -125,7 +126,7 @@ class DelayedOperation(TimerTask):
         return by.value
 
     def is_news(self) -> bool:
-        """Return whether the completion event is emitted in any case, even after a short wait.
+        """Return whether the completion event is always emitted, even after a short wait.
 
         Called only if there is a trace.
         """
@@ -134,8 +135,8 @@ class DelayedOperation(TimerTask):
     def tell_cause(self, key: Hashable | None, level: Level) -> int:
         """Emit the event that caused this completion, for example a move of the high watermark.
 
-        Returns the number of that event, or 0. Such events are not always in the trace, so they are
-        emitted when an operation depends on them. `key` is the key whose event completes the
+        Returns the number of that event, or 0. Not every event of this kind is in the trace, so the
+        event is emitted when it completes an operation. `key` is the key whose event completes the
         operation; None if it is completed at once. `level` is the trace level of the completion.
         Not called for a time-out.
         """
@@ -167,8 +168,8 @@ class DelayedOperation(TimerTask):
     def fail(self, error: Exception) -> None:
         """End the operation because of a bug in `try_complete` or `on_complete`.
 
-        The request that waits for this operation fails, not the request that is handled now. If
-        there is no such request, `error` is raised again.
+        The request that waits for this operation fails, not the request that is handled now. If no
+        single request waits for the operation, `error` is raised again.
         """
         self.completed = True
         self.cancel()

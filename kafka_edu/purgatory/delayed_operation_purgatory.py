@@ -177,8 +177,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
         """Try all operations that wait under `key`, because an event of this key has happened.
 
         Returns how many operations were completed, by this event and by the events that it caused.
-        A call inside another check returns 0, and the outer check does its work before the outer
-        check returns. O(operations under the key).
+        A call inside another check returns 0, and the outer check tries the operations of this key
+        before the outer check returns. O(operations under the key).
         """
         if key not in self._watchers:
             return 0
@@ -196,8 +196,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
                 else:
                     with self._trace.because(cause):
                         completed += self._try_complete_watched(key)
-            # An operation without a single waiting request has raised this exception. The other
-            # operations must still be tried.
+            # `DelayedOperation.fail` has raised an operation's exception again, because there is no
+            # request that could fail with it. The other operations must still be tried.
             except Exception as error:
                 failed = error
         self._checking = False
@@ -304,7 +304,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
             self._as(CompletedBy.FORCED, None, operation.on_complete)
 
     def _count_cause(self, operation: DelayedOperation, by: CompletedBy) -> None:
-        """Add one to the count of the cause that ended the operation, and of its wait. O(1)."""
+        """Count the cause that ended the operation, and how long the operation waited. O(1)."""
         cause = operation.ended_by(by, self._key)
         waits = self._ended.get(cause)
         if waits is None:

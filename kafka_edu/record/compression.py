@@ -166,8 +166,8 @@ def _lz4_unpack(data: memoryview, magic: int, limit: int) -> bytes:
     """Decompress an lz4 frame block by block.
 
     The frame is parsed here and not by the library, so that the size of each block can be limited.
-    In message format v0 the checksum of the descriptor is not checked, because it may be computed
-    in the old wrong way or in the right way.
+    In message format v0 the checksum of the descriptor is not checked, because some old clients
+    computed it wrongly (see `_with_v0_checksum`), and others correctly.
     """
     if len(data) < 7 or bytes(data[:4]) != _LZ4_MAGIC:
         raise CompressionError("lz4: this is not an lz4 frame")

@@ -11,7 +11,7 @@ batches are left out. A zstd batch cannot be converted for such a client.
 
 The conversion runs piece by piece while the response is sent, one piece in each turn of the event
 loop. For each connection, at most CHUNK_BYTES of the log are unpacked in memory at a time, or one
-batch if it is larger. This does not depend on how much is fetched.
+batch if it is larger. This limit does not depend on the size of the fetch.
 
 But the size of the response must be announced before the conversion is finished. Kafka announces
 the size of the records in the log, or the size of the first converted entry if that is larger.

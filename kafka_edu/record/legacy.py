@@ -60,10 +60,10 @@ class LegacyMessage(NamedTuple):
 
 
 def iter_messages(buffer: Buffer, *, checked: bool = True) -> Iterator[LegacyMessage]:
-    """Yield the messages of format v0 or v1 in `buffer`; an incomplete last one is left out.
+    """Yield the messages of format v0 or v1 in `buffer`; an incomplete last message is left out.
 
-    Raises CorruptRecordError for broken bytes; for a wrong checksum only if `checked`. Raises
-    InvalidRecordError for a v2 batch among them. O(bytes).
+    Raises CorruptRecordError for broken bytes and, if `checked`, for a wrong checksum. Raises
+    InvalidRecordError for a v2 batch among the messages. O(bytes).
     """
     view = memoryview(buffer)
     position = 0
@@ -113,10 +113,10 @@ def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
 
 
 def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[LegacyMessage]:
-    """Return the inner messages of a wrapper; for any other message, return it alone. O(bytes).
+    """Return the inner messages of a wrapper. A message that is no wrapper is returned alone.
 
     Inner messages get their absolute offsets and their timestamps. Raises an error for every fault
-    inside the wrapper; for a wrong checksum only if `checked`.
+    inside the wrapper; for a wrong checksum only if `checked`. O(bytes).
     """
     codec = compression_type(message.attributes)
     if not codec:

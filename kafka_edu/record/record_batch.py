@@ -92,7 +92,7 @@ class BatchHeader(NamedTuple):
     `HEADER.unpack_from(buffer, position)` returns the values in about 0.3 µs.
 
     For a message of format v0 or v1, base offset and last offset are both the message's own offset.
-    For a compressed set of messages, that is the offset of the last message in it. The max
+    For a compressed set of messages, both are the offset of the last message in the set. The max
     timestamp is the message's own, and -1 in v0. Leader epoch, producer and records count are -1.
     """
 
@@ -210,8 +210,8 @@ def header_of_any_format(buffer: Buffer, position: int = 0) -> BatchHeader | Non
 def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
     """Yield (position, header) of each whole entry in `buffer`, in order. O(entries).
 
-    Entries may have any format; an incomplete last one is left out. Raises CorruptRecordError for a
-    size or magic that no entry has.
+    Entries may have any format; an incomplete last entry is left out. Raises CorruptRecordError for
+    a size or magic that no entry has.
     """
     position, end = 0, len(buffer)
     while end - position >= MIN_ENTRY_BYTES:

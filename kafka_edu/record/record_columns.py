@@ -4,7 +4,7 @@ A record is a chain of varints (see `kafka_edu.record.record`). Only the step fr
 needs a loop in Python, because the length of a record says where the next one begins. All other
 fields are read column by column. `varints` takes the positions of one field in every record, reads
 one byte of each, and then continues with the varints that are longer. The log cleaner, the Spark
-source and the consumer use this.
+source and the consumer use this module.
 """
 
 from itertools import repeat
@@ -59,8 +59,8 @@ def behind_varints(data: Bytes, at: Int64s) -> Int64s:
 def varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
     """Return the decoded zigzag varint at each position in `at`, and the end of each varint.
 
-    Raises InvalidRecordError. O(positions · longest varint). One or two bytes, which most varints
-    have, are put together in one step for all positions.
+    Raises InvalidRecordError. O(positions · longest varint). Most varints have one or two bytes;
+    all of these are decoded together in one step.
     """
     try:
         first = data[at]

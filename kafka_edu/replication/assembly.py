@@ -65,9 +65,9 @@ class Replication:
         trace: Tracer | None = None,
     ) -> None:
         """`topic_config` returns a topic's log settings: the broker's, overridden by
-        /config/topics. This function must not block. `quotas` are set by the shell, from the
+        /config/topics. `topic_config` must not block. The broker sets `quotas` from the
         configuration in ZooKeeper. If a bug ends a task, `on_failure` is called with the task's
-        name. This function should stop the broker.
+        name. `on_failure` should stop the broker.
         """
         self._config = config
         self._quotas = quotas

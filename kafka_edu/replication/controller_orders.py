@@ -273,8 +273,8 @@ class ControllerOrders:
     def logs_refused(self, failures: Mapping[TopicPartition, KafkaException]) -> None:
         """Take partitions offline because their logs could not be created.
 
-        The LeaderAndIsr request that follows refuses them. A second attempt to create such a log
-        would leave a second folder.
+        When the LeaderAndIsr request is carried out after this call, it refuses these partitions. A
+        second attempt to create such a log would leave a second folder.
         """
         for tp, failure in failures.items():
             self._partitions.storage_failed(tp, failure)

@@ -96,7 +96,9 @@ class DelayedFetch(DelayedOperation):
         return f"fetch {what} for {self._reader}"
 
     def _wanted(self) -> FetchInfos:
-        """Return the partitions to read: all of the fetch, or in a session those changed by now."""
+        """Return the partitions to read. In a session these are only the partitions that have
+        changed.
+        """
         if self._session is None or self._up_to_date:
             return self._infos
         return self._session.infos()
@@ -198,8 +200,8 @@ class DelayedFetch(DelayedOperation):
         return False
 
     def on_complete(self) -> None:
-        """Read the log a second time, and respond. The follower's position was recorded on
-        arrival.
+        """Read the log a second time, and respond. The follower's position was recorded when the
+        fetch arrived.
         """
         self._respond(
             read_from_local_log(

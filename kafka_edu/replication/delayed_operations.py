@@ -1,7 +1,7 @@
 """The waiting requests of one partition (Kafka: DelayedOperations in Partition.scala).
 
-A Partition calls these methods when its log end, its high watermark or its role has changed. Next
-hop: the purgatories, which then check the requests that wait for this partition.
+A Partition calls the methods of DelayedOperations when its log end, its high watermark or its role
+has changed. Next hop: the purgatories, which then check the requests that wait for this partition.
 """
 
 from collections.abc import Hashable
@@ -99,5 +99,5 @@ class DelayedOperations:
         self._delete_records.check_and_complete(self._topic_partition)
 
     def check_and_complete_delete_records(self) -> None:
-        """Wake waiting DeleteRecords requests because a follower's log starts later than before."""
+        """Wake waiting DeleteRecords requests because the log start of a follower has moved."""
         self._delete_records.check_and_complete(self._topic_partition)

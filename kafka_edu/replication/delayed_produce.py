@@ -156,8 +156,9 @@ class DelayedProduce(DelayedOperation):
             self._news = partition
 
     def is_satisfied(self) -> bool:
-        """Return whether `try_complete` would complete the request now. Nothing is changed. A
-        checker uses this to find requests that should have been woken and were not.
+        """Return whether `try_complete` would complete the request now. Nothing is changed. The
+        search by seeds (`sim.seed_search`) uses this to find requests that should have been woken
+        and were not.
         """
         for tp, status in self._statuses.items():
             if status.acks_pending:

@@ -109,8 +109,8 @@ class Fetch:
         """Make the followers of newly led partitions name these partitions in a fetch soon.
 
         `elected` are the partitions whose leader this broker has just become. A follower has only
-        one fetch under way. If that fetch was sent without the new partitions, none of their
-        records are replicated until it is answered, at worst after replica.fetch.wait.max.ms. So
+        one fetch under way. If that fetch was sent without the new partitions, their records are
+        not replicated until the fetch is answered, at worst after replica.fetch.wait.max.ms. So
         this method answers the waiting fetches now. A follower may learn of the election later than
         its leader. So for AWAITED_MS a fetch that does not name all new partitions waits only
         SHORT_WAIT_MS. O(waiting fetches).

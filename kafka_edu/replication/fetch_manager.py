@@ -185,7 +185,8 @@ class FetchManager:
         follower: str = "",
         now_ms: int,
     ) -> FetchContext:
-        """Return the context of the fetch, as the table at the top says. O(partitions named).
+        """Return the context of the fetch, as the table at the top of this module says.
+        O(partitions named).
 
         `follower` names a follower's fetcher by broker id and client id; it is empty for a
         consumer. Versions below 7 have no sessions; the caller passes epoch -1 for them.

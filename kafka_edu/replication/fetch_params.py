@@ -40,7 +40,7 @@ class FetchIsolation(StrEnum):
 
 
 def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
-    """Return the limit for this reader.
+    """Return the end up to which this reader may read.
 
     A consumer sees records up to the high watermark, or with read_committed up to the last stable
     offset. Followers and tools see all records.

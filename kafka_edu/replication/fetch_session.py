@@ -48,9 +48,9 @@ class CachedPartition:
         """Return whether the response must list `read`, and remember its offsets.
 
         The response must list a read that has records, an error, a diverging epoch or another
-        replica to read from. It must also list a read with another HW or log start than before. It
-        lists every error. It also lists the first read after an error, because the client may have
-        dropped its knowledge of the partition.
+        replica to read from. It must also list a read whose HW or log start has changed since the
+        last answer. An error is listed each time. The first read after an error is listed too,
+        because the client may have dropped its knowledge of the partition.
         """
         news = (
             read.size_in_bytes > 0
@@ -85,12 +85,13 @@ class CachedPartition:
 class FetchSession:
     """The partitions of one fetcher, which the leader remembers. Owned by the FetchSessionCache.
 
-    Partitions are read in the order of this list. A partition that was answered with news goes to
-    the end, so every partition gets its turn even if one response is too small for all.
+    The session is a list of partitions, which are read in this order. A partition that was answered
+    with news goes to the end, so every partition gets its turn even if one response is too small
+    for all.
 
     A fetch reads only the partitions whose version has changed since their last answer
     (VersionCounter). A follower that gets no news still counts as caught up: each fetch of the
-    session sets the session's clock, and its replicas use that clock.
+    session sets the session's clock, and the follower's Replicas use that clock.
     """
 
     __slots__ = (

@@ -53,7 +53,9 @@ def follower_high_watermark(leader_high_watermark: int, log_end_offset: int) -> 
 
 
 def placed(offset: int, places: Iterable[LogOffsetMetadata]) -> LogOffsetMetadata:
-    """Return the first of these places with this offset, or the offset without a place."""
+    """Return the first of `places` that has this offset; if none has it, the offset without a
+    place.
+    """
     known = (place for place in places if place.message_offset == offset)
     return next(known, LogOffsetMetadata(offset))
 
@@ -166,13 +168,15 @@ class HighWatermark:
         self.truncated()
 
     def replace_log(self, log: Log, *, locate: bool) -> None:
-        """From now on use another log, which has the same HW. With `locate` look up its place."""
+        """From now on use another log, which has the same HW. With `locate` look up the HW's place
+        in its segments.
+        """
         self._log = log
         if locate:
             self.locate()
 
     def locate(self) -> None:
-        """Look up the place of the HW in the segments of the log, which is attached."""
+        """Look up the place of the HW in the segments of the attached log."""
         assert self._log is not None, self._topic_partition
         self._log.locate_high_watermark()
 

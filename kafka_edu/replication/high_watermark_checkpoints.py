@@ -55,8 +55,8 @@ class HighWatermarkCheckpoints:
     async def write(
         self, partitions: Iterable[Partition], on_failure: Callable[[str, OSError], None]
     ) -> None:
-        """Write the HW of every partition and of every copy in another dir, one file for each log
-        dir.
+        """Write the HW of every partition and of every future log (a copy in another log dir), one
+        file for each log dir.
 
         If a file cannot be written, `on_failure` is called with its log dir and the error, and the
         other files are still written. Called every replica.high.watermark.checkpoint.interval.ms.

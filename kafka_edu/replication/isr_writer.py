@@ -185,7 +185,7 @@ class IsrWriter:
     async def propagate(self, now_ms: int) -> list[TopicPartition]:
         """Report changed ISRs to the controller if a report is due. Return the reported partitions.
 
-        If ZooKeeper does not answer, they will be reported later.
+        If ZooKeeper does not answer, the partitions will be reported later.
         """
         changes = self._updates.changes
         due = changes.take_due(now_ms)

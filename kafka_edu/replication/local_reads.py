@@ -21,9 +21,9 @@ def read_from_local_log(
     If `rules` prefer another replica for a consumer, the consumer gets that replica's broker id and
     no records. The first partition with records may exceed all limits by one batch. If a partition
     has a negative limit, only this partition fails. A negative `max_bytes` is the first partition's
-    limit; the limit of the others is then 0. `session` is the session to which the partitions
-    belong. Its next fetches may skip partitions that the reader has read to their end. A partition
-    that `rules` throttle gives no records.
+    limit; the limit of the other partitions is then 0. `session` is the session to which the
+    partitions belong. The next fetches of the session may skip partitions that the reader has read
+    to their end. A partition that `rules` throttle gives no records.
     """
     left = params.max_bytes
     if left < 0 and session is not None and not session.begins_with(infos):

@@ -39,8 +39,9 @@ class OffsetLookup:
     ) -> TimestampOffset | None:
         """Return the offset for a timestamp in one partition, for ListOffsets from v1 on.
 
-        See the function of the same name. Raises its errors and those of
-        `Partitions.get_or_raise`, and for a consumer those of `check_isolation_level`.
+        The function of the same name in this module does the work. Raises the errors of that
+        function and of `Partitions.get_or_raise`, and for a consumer those of
+        `check_isolation_level`.
         """
         if replica_id == CONSUMER_REPLICA_ID:
             check_isolation_level(isolation_level)
@@ -76,8 +77,8 @@ class OffsetLookup:
     ) -> EpochAndOffset:
         """Return where a leader epoch ends in one partition, for OffsetForLeaderEpoch.
 
-        See the function of the same name. Raises its errors and those of
-        `Partitions.get_or_raise`.
+        The function of the same name in this module does the work. Raises the errors of that
+        function and of `Partitions.get_or_raise`.
         """
         partition = self._partitions.get_or_raise(topic_partition)
         return last_offset_for_leader_epoch(partition, current_leader_epoch, leader_epoch, True)

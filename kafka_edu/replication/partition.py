@@ -12,7 +12,7 @@ watermark never falls within an epoch.
 The leader learns its followers' LEOs from their fetches. The HW is the least LEO that counts, so it
 moves when the slowest of these replicas has moved. A follower gets the HW in the response to its
 fetch, so it knows the HW one fetch later than the leader. This delay of one fetch was the cause of
-all cases in which Kafka used to lose records. Leader epochs solve them (`truncation`).
+all cases in which Kafka used to lose records. Leader epochs prevent such losses (`truncation`).
 
 The ISR is kept in ZooKeeper and changed by compare-and-set. `Partition` proposes a new ISR, the
 shell (`isr_writer`) writes it, and `isr_written` confirms it; see `isr_state`.
@@ -166,7 +166,7 @@ class Partition:
         self.high_watermark.attach(log, checkpointed_high_watermark)
 
     def attach_future_log(self, log: Log, checkpointed_high_watermark: int) -> None:
-        """Attach the copy of the local replica, which grows in another log dir."""
+        """Attach the future log: a growing copy of the local replica in another log dir."""
         self.future_log = log
         set_from_checkpoint(log, checkpointed_high_watermark)
 
@@ -375,7 +375,7 @@ class Partition:
             self._delayed.check_and_complete_fetch()
 
     def check_enough_replicas_reach_offset(self, required_offset: int) -> tuple[bool, Errors]:
-        """Return (done, error) for an acks=all produce. If done, it need not wait any longer.
+        """Return (done, error) for an acks=all produce. If done, the produce need not wait.
 
         The produce is done when the whole ISR has the records below `required_offset`. The error is
         NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has meanwhile shrunk below min.insync.replicas.
@@ -540,8 +540,8 @@ class Partition:
 
         If the HW lies above the new log end, it falls too.
 
-        Call this even if no record is to be cut: the cache may hold an epoch that began at the log
-        end and has no records. That epoch is removed too.
+        Call this even if no record is to be cut: the epoch cache may hold an epoch that began at
+        the log end and has no records. That epoch is removed too.
         """
         try:
             logs.truncate_to({self.topic_partition: offset})

@@ -129,7 +129,7 @@ def _diverging_epoch(log: Log, fetch_offset: int, last_fetched_epoch: int) -> Ep
 def read_elsewhere(
     partition: Partition, current_leader_epoch: int, replica_id: int
 ) -> LogReadResult:
-    """Return the result for a consumer that should read from the replica on `replica_id`: our
+    """Return the result for a consumer that should read from broker `replica_id`: this broker's
     offsets and no records. Raises the errors of `log_for_request`.
     """
     log = partition.log_for_request(current_leader_epoch, False)
@@ -156,8 +156,8 @@ def readable_bytes(
 ) -> int | None:
     """Return how many bytes lie between `start` and the end that the reader may see.
 
-    None if the two lie on different segments, because the reader is far behind or the log was
-    truncated. DelayedFetch uses this. Raises the errors of `log_for_request`.
+    None if `start` and that end lie on different segments, because the reader is far behind or the
+    log was truncated. DelayedFetch uses this function. Raises the errors of `log_for_request`.
     """
     log = partition.log_for_request(current_leader_epoch, only_from_leader)
     offset = start.message_offset
@@ -176,7 +176,7 @@ def readable_bytes(
 def reaches(partition: Partition, start: LogOffsetMetadata) -> bool:
     """Return whether `start` still lies inside the log.
 
-    False if the log was truncated below it since.
+    False if the log has since been truncated below `start`.
     """
     return partition.log is not None and start.message_offset <= partition.log.log_end_offset
 
@@ -184,8 +184,8 @@ def reaches(partition: Partition, start: LogOffsetMetadata) -> bool:
 def may_skip(partition: Partition, replica_id: int, read: LogReadResult) -> bool:
     """Return whether the reader's session may skip this partition until its version changes.
 
-    A consumer's session may skip it after each read that has a version. A follower must also be
-    in the ISR, because outside the ISR any of its fetches may let it join. And the leader must
+    A consumer's session may skip it after each read that has a version. A follower must also be in
+    the ISR, because any fetch of a follower outside the ISR may let it join. And the leader must
     already know the follower's LEO.
     """
     if read.version == NO_VERSION:

@@ -66,8 +66,8 @@ class Replica:
 
     @property
     def last_fetch_time_ms(self) -> int:
-        """The monotonic ms of the follower's last fetch, even if its session skipped this partition
-        then.
+        """The monotonic ms of the follower's last fetch, even if that fetch did not read this
+        partition.
         """
         return (
             self._fetched_ms

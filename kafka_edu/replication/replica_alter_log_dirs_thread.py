@@ -194,8 +194,8 @@ class ReplicaAlterLogDirsThread:
     def next_move(self, now_ms: int) -> ReplicaMove | None:
         """Return the move to continue, or None.
 
-        A move that is in progress continues. Otherwise it is the first move in the order of
-        partitions that does not wait after an error.
+        A move that is in progress continues. Otherwise the first move that does not wait after an
+        error is returned; moves are in the order of their partitions.
         """
         current = self._in_progress
         if current is not None and self._is_current(current) and current.delayed_until_ms <= now_ms:
@@ -310,9 +310,10 @@ class ReplicaAlterLogDirsThread:
         If more than SHORT_REST_BYTES are not flushed, or their number is not known, a worker
         flushes them, so that the loop does not wait for the disk. The result is then False:
         meanwhile the current log may have got more records, and the next step copies them. If the
-        current log has flushed these too, for example because of flush.messages, the copy needs one
-        more flush. A small rest (at most SHORT_REST_BYTES) is flushed by the loop itself, because
-        nothing can be appended meanwhile. With a worker each time, this could go on for ever.
+        current log has flushed these records too, for example because of flush.messages, the copy
+        needs one more flush. A small rest (at most SHORT_REST_BYTES) is flushed by the loop itself,
+        because nothing can be appended meanwhile. If a worker flushed each small rest, new records
+        could make this go on for ever.
         """
         future, unflushed = move.future, move.unflushed_bytes
         move.unflushed_bytes = 0

@@ -304,8 +304,8 @@ class ReplicaFetcher:
     ) -> None:
         """Truncate the logs according to the leader's answers.
 
-        A partition whose log is completely truncated begins to fetch. For the others, one more
-        look-up follows.
+        A partition whose log is completely truncated begins to fetch. For the other partitions, one
+        more look-up follows.
         """
         for topic in response.topics:
             for answer in topic.partitions:

@@ -127,8 +127,8 @@ class ReplicaFetcherManager:
     def resize(self, num_replica_fetchers: int, followed: Sequence[Partition]) -> None:
         """Set num.replica.fetchers.
 
-        The followed partitions are spread again over the new number of fetchers, and start again
-        there.
+        The followed partitions are removed from their fetchers and are spread over the new number
+        of fetchers. Each partition begins with truncation again.
         """
         self.remove_fetcher_for_partitions([partition.topic_partition for partition in followed])
         self._num_fetchers = num_replica_fetchers

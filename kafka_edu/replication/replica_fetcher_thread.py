@@ -1,11 +1,11 @@
 """Send the requests of one ReplicaFetcher to its leader, and pass on the responses (Kafka:
 ReplicaFetcherThread.scala, ReplicaFetcherBlockingSend).
 
-In Kafka this is a thread, here it is an asyncio task. It has one connection and one request under
-way. The next fetch is sent as soon as the records of the last response are appended. If there are
-no new records, the leader holds the fetch for up to replica.fetch.wait.max.ms. So followers get new
-records at once, and do not send fetches all the time. Next hop of a fetch: apis/fetch on the
-leader; of its response: ReplicaFetcher.
+In Kafka a fetcher is a thread, in this project it is an asyncio task. A fetcher has one connection
+and one request under way. The next fetch is sent as soon as the records of the last response are
+appended. If there are no new records, the leader holds the fetch for up to
+replica.fetch.wait.max.ms. So followers get new records at once, and do not send fetches all the
+time. Next hop of a fetch: apis/fetch on the leader; of its response: ReplicaFetcher.
 """
 
 import asyncio
@@ -207,7 +207,7 @@ class ReplicaFetcherThread:
         """Return the leader's first offset or log end, as `timestamp` says.
 
         None if the leader answered with an error (then the partition waits before its next fetch),
-        or if the partition has a new state object meanwhile.
+        or if the partition has got a new state object since the request.
         """
         request = self.fetcher.offsets_request(tp, state, timestamp)
         response = await self._ask(request, self._versions.list_offsets, ListOffsetsResponse)

@@ -37,7 +37,7 @@ class ReplicaInfo(NamedTuple):
 
 
 class ReplicaLogDirs:
-    """A view of the broker's logs by dir, and the orders to move them. Owned by the broker's
+    """Reports the broker's logs by dir, and carries out orders to move them. Owned by the broker's
     loop.
     """
 
@@ -100,8 +100,8 @@ class ReplicaLogDirs:
                                       the wanted dir
         REPLICA_NOT_AVAILABLE         no replica is here; if one comes later, it gets the wanted dir
 
-        An order for a third dir cancels the move to the second dir and deletes that copy. An order
-        for the replica's current dir cancels its move.
+        If a replica is already being moved, an order for a different dir cancels that move and
+        deletes its copy. An order for the replica's current dir cancels the move, too.
         """
         errors: dict[TopicPartition, Errors] = {}
         for tp, log_dir in wanted.items():

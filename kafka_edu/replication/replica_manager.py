@@ -10,8 +10,8 @@ ReplicaManager.scala).
     IsrUpdates          which followers leave the ISR, and what ZooKeeper answered
 
 In Kafka these parts are methods of one class. Here a caller uses only the part that it needs. The
-parts are synchronous and owned by the broker's loop. The shells around them (fetchers, reapers, the
-writer of ISRs) are started by `Replication` in `assembly`.
+parts are synchronous and owned by the broker's loop. The tasks that do their I/O (fetchers,
+reapers, the writer of ISRs) are started by `Replication` in `assembly`.
 """
 
 from collections.abc import Callable

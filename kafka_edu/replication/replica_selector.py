@@ -80,8 +80,9 @@ class RackAwareReplicaSelector:
 
 
 def _progress(replica: ReplicaView) -> tuple[int, int, int]:
-    """Return the key by which replicas are compared: more records, caught up later, higher id
-    (Kafka: ReplicaView.comparator).
+    """Return the key by which replicas are compared. The best replica has the most records; of
+    equal ones, the one that caught up last, then the one with the highest id (Kafka:
+    ReplicaView.comparator).
     """
     return replica.log_end_offset, -replica.ms_since_caught_up, replica.broker_id
 

@@ -67,7 +67,8 @@ ALL_PARTITIONS: Final = None
 
 
 def throttled_partitions(replicas: Iterable[str], broker_id: int) -> Set[int] | None:
-    """Return the partitions that a topic's list throttles on this broker; None: all of them.
+    """Return the partitions that a topic's list throttles on this broker; None means all
+    partitions.
 
     `replicas` is `*`, or has items `partition:broker`. An item may be empty.
     """
@@ -116,8 +117,8 @@ class ReplicationQuotaManager:
             self._end("its rate was removed", now_ms)
 
     def mark_throttled(self, topic: str, partitions: Set[int] | None, now_ms: int) -> None:
-        """Throttle just these partitions of the topic; ALL_PARTITIONS: all of them. An empty set
-        removes the throttle.
+        """Throttle only `partitions` of the topic. With ALL_PARTITIONS throttle all partitions; an
+        empty set removes the throttle.
         """
         if partitions is ALL_PARTITIONS or partitions:
             self._throttled[topic] = partitions
@@ -207,7 +208,9 @@ class ReplicationQuotas(NamedTuple):
     """Counts all moves between log dirs. No partition is marked as throttled here."""
 
     def check(self, now_ms: int) -> None:
-        """End the throttling of each side for which it is over. Called once in each window."""
+        """End the throttling of each side that held nothing back for a whole window. Called once in
+        each window.
+        """
         for quota in self:
             quota.check(now_ms)
 

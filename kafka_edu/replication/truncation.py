@@ -4,7 +4,7 @@ AbstractFetcherThread.getOffsetTruncationState; KIP-101, KIP-279).
 With OffsetForLeaderEpoch the follower asks the leader: where in your log does the epoch of my last
 record end? Before 0.11 followers truncated to their own high watermark, and lost records. The
 reasons: the follower's high watermark is one fetch behind the leader's (book 001, the two-broker
-case), and two logs may differ even below it.
+case), and two logs may differ even below the high watermark.
 """
 
 from collections.abc import Sequence
@@ -54,8 +54,8 @@ def offset_truncation_state(
 ) -> OffsetTruncationState:
     """Return the offset to which the follower truncates, from the leader's answer.
 
-    The answer is `leader_epoch` and `leader_end_offset`. `epochs` are the follower's own,
-    ascending, each with the offset of its first record. The cases:
+    The answer is `leader_epoch` and `leader_end_offset`. `epochs` are the epochs in the follower's
+    log, ascending, each with the offset of its first record. The cases:
 
     - The leader knows no epoch that is old enough: truncate to the high watermark, because no
       better offset is known.

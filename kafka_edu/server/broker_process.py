@@ -178,7 +178,7 @@ class BrokerProcess:
         )
         try:
             # Lock the log dirs before other files are opened. If a broker already runs on these
-            # dirs, its events file and its recording are there too.
+            # dirs, that broker's events file and recording are there too.
             server.open_log_dirs()
         except StartupError as error:
             log.error("the broker cannot start: %s", error)

@@ -1,13 +1,15 @@
-"""Let learners' parts serve in simulated brokers.
+"""Let learners' parts work in simulated brokers. A part is a file in which a learner has written
+one class or function of the broker, as an exercise.
 
 In a real cluster each broker is a process, so a learner's part is installed in one broker by
 putting another object under a name of a module (`kafka_edu.learner.seams`). Simulated brokers share
-one Python process. So `seams_by_process` puts an object there that looks which simulated process is
-running, and then takes that process's own part, or ours.
+one Python process. So `seams_by_process` puts a special object under that name. The object finds
+out which simulated process is running, and uses the learner's part of this process. If the process
+has no part, the object uses our own code.
 
 Each simulated broker has its own process of the learner's code, as in a real cluster. A broker that
-starts again has a new one. Its hashes of texts have a fixed seed, because they decide the order of
-sets: the same seed of a run must give the same run again.
+starts again gets a new process. In such a process Python's hashes of strings have a fixed seed,
+because they decide the order of sets. Otherwise two runs with the same seed could differ.
 """
 
 import importlib
@@ -52,7 +54,7 @@ def simulated_seams() -> list[str]:
 
 
 def check_parts(installed: Iterable[InstalledPart]) -> None:
-    """Load each file once. Raises LearnerError, with file and line, if one cannot be loaded."""
+    """Load each file once. Raises LearnerError, with file and line, if a file cannot be loaded."""
     for part in installed:
         with Prints() as prints:
             _load(part, prints).close()
@@ -70,7 +72,7 @@ class RunningParts:
     def __init__(
         self, installed: Sequence[InstalledPart], process: SimProcess, trace: Tracer
     ) -> None:
-        """Start a process for each file. Raises LearnerError if one cannot be loaded."""
+        """Start a process for each file. Raises LearnerError if a file cannot be loaded."""
         self._parts: list[tuple[LearnerCode, Prints]] = []
         try:
             for part in installed:
@@ -88,7 +90,9 @@ class RunningParts:
             trace_calls(code, prints, trace)
 
     def stopped(self) -> None:
-        """Say how often the parts were called, because their broker ends in an orderly way."""
+        """Emit how often each part was called. Called when the parts' broker is stopped and not
+        killed.
+        """
         self._served()
 
     def close(self) -> None:
@@ -101,7 +105,9 @@ class RunningParts:
 
 @contextmanager
 def seams_by_process(exercises: Iterable[str]) -> Iterator[None]:
-    """Look up the parts of the running simulated process at the seams of these exercises."""
+    """During the `with` block, let the broker's modules use the learners' parts for these
+    exercises. Each use takes the part of the simulated process that is running.
+    """
     seams = [seams_of(BROKER)[exercise] for exercise in sorted(set(exercises))]
     for seam in seams:  # an adapter extends our class, which it must find under its name
         adapter_of(seam)

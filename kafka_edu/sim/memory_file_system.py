@@ -8,9 +8,9 @@ A Kafka log must survive each of these faults:
                         were written after the flush. The rest is lost.
     the disk is full    A write ends early with an error.
 
-`crash_after(n)` lets n more bytes be written. That call and every later one then raises
-SimulatedCrash, until `restart`. `crash_at_change(n)` counts changes instead: also renames and
-removals. `lose_power` is the second fault, `capacity` the third.
+`crash_after(n)` lets n more bytes be written. The call that would write more, and every later call,
+raises SimulatedCrash, until `restart`. `crash_at_change(n)` counts changes instead of bytes;
+renames and removals are changes too. `lose_power` is the second fault, `capacity` the third.
 `break_folder` makes everything below a folder fail, as a dead disk does, at once or after some
 operations.
 
@@ -327,14 +327,14 @@ class MemoryFileSystem:
         self._locks.clear()
 
     def crash_after(self, count: int) -> None:
-        """Allow `count` more bytes to be written. The write that would exceed them is cut there,
-        and the process dies.
+        """Allow `count` more bytes to be written. The write that would exceed this number is cut
+        off, and the process dies.
         """
         self._bytes_until_crash = count
 
     def crash_at_change(self, count: int) -> None:
         """Let `count` more changes happen: writes, truncations, renames, removals, new files and
-        folders. The process is dead before the next one.
+        folders. The process dies before the next change.
         """
         self._changes_until_crash = count
 

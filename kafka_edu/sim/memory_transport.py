@@ -170,8 +170,9 @@ class MemoryNetwork:
     """The simulated network: listening ports, connections, and slow and cut links. It belongs to no
     simulated process.
 
-    The network owns the faults of its links. `faults` has their state, and `on_fault` is called for
-    each change of it, so nobody has to derive that state from the acts that caused it.
+    The network owns the faults of its links. `faults` returns the state of the links, and
+    `on_fault` is called for each change of this state. So nobody has to derive the state from the
+    calls that caused it.
     """
 
     def __init__(
@@ -346,11 +347,13 @@ class MemoryNetwork:
         return partial(self._end_cuts, a, b, cut)
 
     def mend(self, a: SimProcess, b: SimProcess) -> None:
-        """End all cuts of the link, in both directions. It stays slow if it is slow."""
+        """End all cuts of the link, in both directions. A slow link stays slow."""
         self._end_cuts(a, b)
 
     def _end_cuts(self, a: SimProcess, b: SimProcess, only: object | None = None) -> None:
-        """End all cuts of a link or only one, and send what an open direction has held up."""
+        """End all cuts of a link, or only the cut `only`. If a direction is open then, send the
+        data that was held up in it.
+        """
         with self._changes(a, b):
             for direction in ((a.name, b.name), (b.name, a.name)):
                 cuts = self._cut.get(direction, set())
@@ -361,7 +364,7 @@ class MemoryNetwork:
                         go()
 
     def slow_down(self, a: SimProcess, b: SimProcess, latency_ms: tuple[float, float]) -> None:
-        """Give the link, in both directions, this shortest and longest latency in ms."""
+        """Set the link's shortest and longest latency in ms, for both directions."""
         with self._changes(a, b):
             self._slow[a.name, b.name] = self._slow[b.name, a.name] = latency_ms
 

@@ -1,8 +1,8 @@
-"""Bugs that Kafka once had, or nearly, planted in the broker's own classes for a while.
+"""Bugs that Kafka once had, or nearly had, for a test of the simulator's checker.
 
-A checker that finds nothing proves nothing. So `sim explore --plant NAME` runs the same general
-scenarios with one of these bugs, and the checker has to find it. None of the scenarios was written
-for one of them.
+A checker that has never found a bug proves nothing. So `sim explore --plant NAME` puts one of these
+bugs into the broker's own classes, and runs the general scenarios. The checker must find the bug.
+No scenario was written for a particular bug.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -33,7 +33,7 @@ from kafka_edu.replication.truncation import OffsetTruncationState
 
 
 class PlantedFault(NamedTuple):
-    """One bug: what is wrong, where Kafka had it, and how it is planted."""
+    """One bug: what is wrong, where Kafka had the bug, and how the broker's classes are changed."""
 
     about: str
     source: str
@@ -326,7 +326,9 @@ PLANTED: Final[Mapping[str, PlantedFault]] = {
 
 @contextmanager
 def planted(name: str) -> Iterator[None]:
-    """Plant a fault for a while; an empty name plants none. Raises KeyError for an unknown name."""
+    """Put a fault into the broker's classes during the `with` block; an empty name means no fault.
+    Raises KeyError for an unknown name.
+    """
     patches = PLANTED[name].patches() if name else []
     begun: list[Any] = []
     try:

@@ -1,4 +1,6 @@
-"""The results of a search by seeds, one JSON line each, so that a search can stop and go on."""
+"""The results of a search by seeds, one line of JSON for each result. So a search can be stopped
+and continued later.
+"""
 
 import json
 from collections.abc import Callable
@@ -33,8 +35,8 @@ class ResultFile(Generic[R]):
         self._code = code
 
     def load(self) -> list[R]:
-        """Return what was tried so far. A last line that is not whole is removed: the search was
-        killed while it wrote. Raises ResultFileError.
+        """Return the results in the file. If the last line is incomplete, because the search was
+        killed while it wrote, this line is removed from the file. Raises ResultFileError.
         """
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)

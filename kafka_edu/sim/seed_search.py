@@ -344,8 +344,8 @@ class SeedRun:
         self._completable = still
 
     def _look_at_pipelines(self) -> None:
-        """Check the requests that are in progress together on one connection. All of them must be
-        Produce requests with acknowledgement, and there may be at most
+        """Check the requests that are in progress together on one connection. All of these must be
+        Produce requests with acknowledgement. Their number may be at most
         `edu.max.pipelined.requests`.
         """
         for broker in self.cluster.brokers.values():

@@ -2,7 +2,7 @@
 
 Of `random.Random`, Python promises only that `random()` stays the same. `choice`, `sample` and
 `shuffle` have changed between versions. A seed in a link or in a test must give the same run for
-years, so this class computes each of them itself.
+years, so the class `SeededRandom` computes all of these itself.
 """
 
 import hashlib
@@ -17,11 +17,12 @@ _DOUBLE: Final = 1.0 / (1 << 53)
 
 
 class SeededRandom(random.Random):
-    """SplitMix64 (Steele, Lea, Flood 2014). The seed is a text, so each part of a simulation gets
-    numbers of its own: `SeededRandom(f"{seed}/network")`.
+    """SplitMix64 (Steele, Lea, Flood 2014). The seed is a text, so each part of a simulation can
+    have a separate generator: `SeededRandom(f"{seed}/network")`.
 
-    Only the methods below are used. Another method of `random.Random` raises NotImplementedError if
-    it needs `getrandbits`, and it must be written here before it is used.
+    Only the methods that this class defines are used. A method that only `random.Random` defines
+    raises NotImplementedError if it needs `getrandbits`. It must be written in this class before it
+    is used.
     """
 
     def __new__(cls, text: str) -> "SeededRandom":
@@ -49,8 +50,8 @@ class SeededRandom(random.Random):
         return z ^ (z >> 31)
 
     def random(self) -> float:
-        # The same as `(self._next() >> 11) * _DOUBLE`, without the call. A simulated second draws
-        # two thousand times.
+        # The same as `(self._next() >> 11) * _DOUBLE`, without the call of `_next`. A simulated
+        # second needs two thousand random numbers.
         self._state = z = (self._state + 0x9E3779B97F4A7C15) & _MASK
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK

@@ -1,9 +1,9 @@
-"""A client for scripts of the simulator. It prints each request and its result. The client runs as
-a simulated process of its own.
+"""A client for scripts of the simulator. It prints each request and its result. The client is a
+separate simulated process.
 
 Like every Kafka client, it finds a partition's leader with a Metadata request to any broker that
 answers. It has no buffer and makes no hidden retries, so each step is visible. Our own clients have
-both, so they do not serve here.
+a buffer and hidden retries, so scripts do not use them.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """A whole cluster in one process, in virtual time (spec M6).
 
-It runs the broker's own classes with a simulated clock, network, disk and ZooKeeper.
+The cluster runs the broker's own classes with a simulated clock, network, disk and ZooKeeper.
 
     cluster = SimCluster(seed=7, broker_ids=(1, 2, 3))
     cluster.start_all()
@@ -81,7 +81,7 @@ class _Everything:
 
 
 class _Rank:
-    """Notes the rank of an event, for `_Everything`, which gets the event next."""
+    """Stores the rank of an event in `_Everything`, which gets the event next."""
 
     def __init__(self, level: Level, everything: _Everything) -> None:
         self.level = level
@@ -92,17 +92,19 @@ class _Rank:
 
 
 class DroppedEvents(list[Envelope]):
-    """Drops events, for a run that only its listeners follow. A minute has a million of them."""
+    """A list that drops events, for a run whose events only its listeners need. A simulated minute
+    has a million events.
+    """
 
     def append(self, _: Envelope) -> None: ...
 
 
 @contextmanager
 def coroutines_of_dead_processes() -> Iterator[None]:
-    """Hide what Python says about coroutines that never end. A killed process leaves some of them,
-    and that is not a fault of its code. `close` drops those that still waited.
+    """Hide Python's warnings about coroutines that never end. A killed process leaves such
+    coroutines, which is no fault of its code.
 
-    In this block Python searches for garbage as rarely as in a broker.
+    In this `with` block Python searches for garbage as rarely as in a broker.
     """
     with few_searches(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coroutine .* was never awaited")
@@ -118,7 +120,9 @@ def coroutines_of_dead_processes() -> Iterator[None]:
 
 @contextmanager
 def silent_brokers() -> Iterator[None]:
-    """Drop what brokers log: the consequences of the faults of a run. Its facts have them too."""
+    """Drop the log lines of brokers. These lines report consequences of a run's faults, which are
+    in the run's facts too.
+    """
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -162,9 +166,7 @@ class SimBroker:
         return self.server
 
     async def clean(self, job: CleanJob) -> CleanResult:
-        """Carry out one pass of log compaction on the broker's disk, without a process of its
-        own.
-        """
+        """Carry out one pass of log compaction on the broker's disk, without a separate process."""
         # only compaction needs numpy, which takes 0.1 s, and which a web page does not have
         from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 
@@ -447,7 +449,7 @@ class SimCluster:
 
     def kill_in_write(self, broker_id: int, count: int) -> None:
         """Kill a broker in the middle of a write: when `count` more bytes are written, the rest of
-        that write is lost, and the broker is dead. `MemoryFileSystem.restart` takes this back.
+        that write is lost, and the broker is dead. `MemoryFileSystem.restart` cancels this.
         """
         file_system = self.brokers[broker_id].file_system
         # The write is a callback of the broker. The messages to the other ends of its connections
@@ -510,8 +512,8 @@ class SimCluster:
             self.supervisor(LinkChanged(**link._asdict(), **fault._asdict()))
 
     def _new_zk_client(self, broker: SimBroker, session_timeout_ms: int) -> MemoryZkClient:
-        """Give a broker that starts a new client of ZooKeeper. Its link is whole, even if that of
-        the client before it was cut.
+        """Give a broker that starts a new client of ZooKeeper. The new client's link works, even if
+        the link of the broker's previous client was cut.
         """
         link = Link(broker.id, side="zookeeper")
         if broker.zk_client is not None:
@@ -529,7 +531,7 @@ class SimCluster:
 
     def begin_stop(self, broker_id: int) -> asyncio.Task[None]:
         """Stop a broker, as with SIGTERM, and return the task that is done when it has ended. A
-        broker that is still starting gives its start up first, as `BrokerProcess` does.
+        broker that is still starting first abandons its start, as `BrokerProcess` does.
         """
         broker = self.brokers[broker_id]
         server, process, starting = broker.running, broker.process, broker.starting
@@ -561,8 +563,8 @@ class SimCluster:
         self.raise_uncaught()
 
     def raise_uncaught(self) -> None:
-        """Raise AssertionError if a task has raised an exception that no code caught. It shows the
-        first one.
+        """Raise AssertionError if a task has raised an exception that no code caught. The error
+        shows the first such exception.
         """
         if self.loop.errors:
             first = self.loop.errors[0]
@@ -583,7 +585,8 @@ class SimCluster:
     def close(self) -> None:
         """End the simulation. Everything that was still to happen is dropped.
 
-        The coroutines that end now emit no events, because they end in the order of a set.
+        Coroutines that are ended by this call emit no events, because the order in which they end
+        is random.
         """
         self.sink.listeners = []
         self.sink.events = DroppedEvents(self.sink.events)

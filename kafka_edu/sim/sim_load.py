@@ -1,7 +1,7 @@
 """A load on a simulated cluster: the same producers and consumers as those of `kafka-edu load`.
 
-The load is a simulated process of its own. It creates its topic if it is not there, as the command
-does.
+The load is a separate simulated process. It creates its topic if the topic does not exist, as the
+command `kafka-edu load` does.
 """
 
 import asyncio

@@ -77,7 +77,9 @@ def current_process() -> SimProcess:
 
 
 def context_of(process: SimProcess) -> contextvars.Context:
-    """Return a new context. What runs in it, and what that starts, belongs to `process`."""
+    """Return a new context. All code that runs in this context, and all tasks that this code
+    starts, belong to `process`.
+    """
     return process.context.copy()
 
 
@@ -120,8 +122,8 @@ class _Timers:
 
     A cancelled timer stays until it is due, because a heap finds only its first entry. Most time
     limits are cancelled long before they are due. So when more than half of the timers are
-    cancelled, all of these are dropped at once. asyncio's own loop does the same. A timer costs
-    O(log n), and dropping costs each cancelled one O(1).
+    cancelled, all cancelled timers are dropped at once. asyncio's own loop does the same. A timer
+    costs O(log n); dropping costs O(1) for each cancelled timer.
     """
 
     def __init__(self) -> None:
@@ -153,7 +155,9 @@ class _Timers:
         return when_ns, handle
 
     def cancelled_one(self) -> None:
-        """Note that a timer was cancelled. Drop all of these if they are more than half."""
+        """Note that a timer was cancelled. If more than half of the timers are cancelled, drop all
+        cancelled timers.
+        """
         self._cancelled += 1
         if len(self._heap) > FEW_TIMERS and 2 * self._cancelled > len(self._heap):
             self._heap = [entry for entry in self._heap if not entry[2].is_cancelled]
@@ -271,8 +275,9 @@ class SimLoop(asyncio.BaseEventLoop):
         """Call `callback` as part of `process`: now, or after the callbacks that are ready now. A
         paused process calls it when it is resumed, and a killed process never calls it.
 
-        `run_in` alone would do the same. But if nothing is ready, it would take a step of the loop
-        only to be the next one. A simulated second has a thousand pieces of data that arrive.
+        `run_in` alone would do the same. But if no callback is ready, `run_in` would only add a
+        step of the loop, and `callback` would run in the next step. That is slow, because a
+        thousand pieces of data arrive in a simulated second.
         """
         if process.paused or self._ready:
             self.run_in(process, callback, *args)
@@ -394,7 +399,9 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._turns_until(passage.task, passage.ms)
 
     def at_once(self, passage: Passage) -> Iterator[int]:
-        """Let virtual time pass without a turn. Raises SimulationStalledError if it cannot end."""
+        """Let virtual time pass without yielding. Raises SimulationStalledError if the passage
+        cannot end.
+        """
         if passage.task is None:
             self.advance(passage.ms)
         else:
@@ -425,8 +432,8 @@ class SimLoop(asyncio.BaseEventLoop):
             self._step_to(task, end_ns)
 
     def _step_to(self, task: asyncio.Future[Any], end_ns: int) -> None:
-        """Run the next callback. Raises SimulationStalledError if the task cannot be done by this
-        time.
+        """Run the next callback. Raises SimulationStalledError if the task cannot be done by
+        `end_ns`.
         """
         if not self.step():
             raise SimulationStalledError(f"nothing is left to happen, and {task!r} is not done")
@@ -457,8 +464,9 @@ class SimLoop(asyncio.BaseEventLoop):
     def close(self) -> None:
         """End all coroutines, and drop all callbacks that were still to run.
 
-        Python would end a coroutine when it drops it, at the latest when Python itself ends. Then
-        it prints the errors of the code in a `finally` that finds no loop.
+        Without this method, Python would end a coroutine when it deletes it, at the latest when
+        Python itself ends. Code in a `finally` would then find no loop, and Python would print its
+        errors.
         """
         before = asyncio._get_running_loop()
         asyncio._set_running_loop(self)
@@ -490,9 +498,10 @@ class SimLoop(asyncio.BaseEventLoop):
 
 
 def _end(coroutine: Coroutine[Any, Any, Any] | Generator[Any, None, Any] | None) -> None:
-    """End a coroutine that waits. Its errors count no more, and nothing that it awaits now comes.
+    """End a coroutine that waits. Its errors are ignored.
 
-    A coroutine that awaits something in a `finally` has to be closed once more.
+    A coroutine that awaits something in a `finally` must be closed once more, because nothing that
+    it awaits will come.
     """
     for _ in range(MOST_FINALLY):
         try:

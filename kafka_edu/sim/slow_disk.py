@@ -7,8 +7,9 @@ A busy disk affects a broker in three ways:
     append to the page cache     the kernel makes the writer wait, and so the whole loop waits
     ZooKeeper's log              every answer of ZooKeeper is late
 
-`run_blocking` simulates the first one. `wrote` simulates the second one: it stops the broker's
-process for a while, as SIGSTOP would. SimCluster's ZooKeeper latency simulates the third one.
+`run_blocking` simulates the first effect. `wrote` simulates the second effect: it stops the
+broker's process for a while, as SIGSTOP would. SimCluster's ZooKeeper latency simulates the third
+effect.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The clients in a run of the search by seeds. Each client is a simulated process of its own.
+"""The clients in a run of the search by seeds. Each client is a separate simulated process.
 
 PipelinedProducer    an idempotent producer with acks=all and several requests in flight, in a
                      module of its own
@@ -6,9 +6,9 @@ GroupReader          the one consumer of a group: joins, heartbeats, fetches, co
 ProbeClient          requests of every kind to one broker, in bursts
 TraceDashboard       a subscriber of the trace of one broker, which changes its level
 
-They are not our clients, because the search needs the time of each single answer, bursts that no
-client sends, and judges that share no code with what they judge. Our own clients have tests of
-their own in the simulator.
+The search does not use our real clients. It needs the time of each single answer, bursts that no
+real client sends, and a check that shares no code with the checked code. Our real clients have
+separate tests in the simulator.
 """
 
 import asyncio
@@ -148,8 +148,8 @@ class GroupReader:
         )
         if found.error_code:
             raise Gone
-        # As in every client, the coordinator has a connection of its own. Otherwise a JoinGroup
-        # that waits would delay the fetches.
+        # As in every client, there is a separate connection to the coordinator. Otherwise a waiting
+        # JoinGroup would delay the fetches.
         coordinator = TimedConnections(
             self.connections.observed, f"{self.connections.process.name}-group"
         )
@@ -267,7 +267,7 @@ class TraceDashboard:
     """A subscriber of the events of one broker, like a dashboard. It connects to the broker's
     EventServer.
 
-    It drops the events that it reads. To change the level it connects again.
+    The subscriber drops the events that it reads. To change the level it connects again.
     """
 
     def __init__(

@@ -102,8 +102,8 @@ class _LogManagerWithoutWorkers(LogManager):
 def open_log_manager(
     file_system: FileSystem, time: Time, min_isr: int = 1, message_format: str = ""
 ) -> LogManager:
-    """Return a log manager that has loaded no logs. When it is called to create a log that is on
-    the disk, it opens this log.
+    """Return a log manager that has loaded no logs. If it must create a log that is already on the
+    disk, it opens this log.
     """
     settings = LogManagerSettings(
         (LOG_DIR,),
@@ -458,7 +458,7 @@ class SteppedCluster:
 
     def send_fetch(self, follower: int) -> list[FetchResponse]:
         """Send the follower's fetch request to the leader. The returned list gets the response when
-        the leader answers. The follower has not processed it then.
+        the leader answers. At that moment the follower has not processed the response yet.
         """
         fetcher = self.fetcher(follower)
         request = (

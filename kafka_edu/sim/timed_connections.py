@@ -1,6 +1,6 @@
 """The connections of one simulated client. AnswerDeadlines measures the time of each request.
 
-The clients in the search by seeds use them: PipelinedProducer, GroupReader and ProbeClient.
+The clients in the search by seeds use this class: PipelinedProducer, GroupReader and ProbeClient.
 """
 
 import random

@@ -1,8 +1,8 @@
 """Play scenarios that are written as transcripts. Each transcript is a test, and also a text in a
 chapter (model: the tests of etcd/raft).
 
-A line with commands begins with `> `. Several commands in it are separated by ` ; `. The lines
-below it show their effects:
+A line with commands begins with `> `. Several commands in a line are separated by ` ; `. The lines
+below the commands show their effects:
 
     > cluster brokers=3 topic=t partitions=1 rf=3
     t-0 leader=1 epoch=0 isr=1,2,3 hw=0 leo=1:0,2:0,3:0

@@ -1,8 +1,8 @@
 """Measure the cost for ZooKeeper when every broker watches everything, and compare it with the cost
 of one controller (spec C2; book 000 §6.4.1).
 
-It simulates two clusters in virtual time, each with a ZooKeeper in memory. In `HerdWorld` all
-brokers watch ZooKeeper (`herd_broker`). In `ControllerWorld` the brokers have the project's
+This module simulates two clusters in virtual time, each with a ZooKeeper in memory. In `HerdWorld`
+all brokers watch ZooKeeper (`herd_broker`). In `ControllerWorld` the brokers have the project's
 KafkaController, which informs them by UpdateMetadata. The watches are really set, and the simulated
 ZooKeeper counts them when they fire. No number comes from a formula. In both worlds a message takes
 half a millisecond, and a broker has at most ten requests in flight.
@@ -138,7 +138,9 @@ class World(ABC):
 
     @abstractmethod
     def tell_of_isr(self, tp: TopicPartition) -> None:
-        """Inform the others about a new ISR, as a leader does it in this kind of cluster."""
+        """Inform the other brokers about a new ISR, in the way of a leader in this kind of
+        cluster.
+        """
 
     def run(self, coro: Coroutine[object, object, T]) -> T:
         task: asyncio.Task[T] = self.loop.create_task(coro)
@@ -357,7 +359,7 @@ class Exhibit(NamedTuple):
 
 
 def measure(brokers: int, partitions: int) -> Exhibit:
-    """Let all events happen in both clusters, and measure their costs. This takes some seconds of
+    """Make the same changes in both clusters, and measure their costs. This takes some seconds of
     real time for each thousand watches in `HerdWorld`. Raises ValueError for fewer than two
     brokers.
     """

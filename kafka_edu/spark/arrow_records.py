@@ -121,8 +121,8 @@ def next_offset(records: memoryview, position: int) -> int:
 
 
 def entries(records: memoryview) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each complete batch or old message. The last one is left out if it
-    was cut off.
+    """Yield the start and end of each complete batch or old message. An incomplete last entry is
+    left out.
     """
     at, size = 0, len(records)
     while size - at > MAGIC_AT:
@@ -141,9 +141,9 @@ def decode(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of `records` in order. Rows outside of the wanted offsets are left out.
 
-    `aborted` lists the producer id and first offset of each aborted transaction with records here,
-    as a broker answers for read_committed. Rows of these transactions are left out. Control batches
-    never become rows. Neighbouring batches of format v2 become one Arrow batch, and so do
+    `aborted` has the producer id and the first offset of each aborted transaction in `records`. A
+    broker returns this list for read_committed. Rows of these transactions are left out. Control
+    batches never become rows. Neighbouring batches of format v2 become one Arrow batch, and so do
     neighbouring messages of formats v0 and v1. An Arrow batch without rows is left out. Raises
     CorruptBatchError if the bytes are not valid.
     """
@@ -157,8 +157,8 @@ def decode(
 def _runs(
     records: memoryview, wanted: Wanted, aborted: list[tuple[int, int]]
 ) -> Iterator[_Columns]:
-    """Yield the columns of neighbouring v2 batches together, and those of neighbouring older
-    messages together.
+    """Yield columns: one set of columns for neighbouring v2 batches, or for neighbouring messages
+    of older formats.
     """
     new: list[_V2Batch] = []
     old: list[memoryview] = []
@@ -439,8 +439,8 @@ def _arrow(kind: pa.DataType, values: Numbers, valid: Bools | None = None) -> pa
     """Return numbers as an Arrow array that uses the same memory. Numbers that are not valid are
     null.
 
-    `pa.array` could do this too, but it imports pandas, like `pa.repeat`. The import takes 0.3 s of
-    CPU time in a new worker.
+    `pa.array` could do this too, but it imports pandas (as `pa.repeat` does). The import takes 0.3
+    s of CPU time in a new worker.
     """
     bits = None if valid is None else _bits(valid)
     data = pa.py_buffer(np.ascontiguousarray(values))

@@ -1,8 +1,9 @@
 """Make a Python environment that has only numpy and pyarrow, as on the machines of a real cluster.
 
-It shows what the executors need. They get our code as a zip (`code_zip`), and PySpark's code as the
-zip that Spark sends. The packages in the environment are links to the packages of this Python. So
-nothing is downloaded, and it takes a tenth of a second.
+The environment shows what executors need. Executors get our code as a zip (`code_zip`), and
+PySpark's code as the zip that Spark sends. The packages in the environment are links to the
+packages of this Python. So nothing is downloaded, and the environment is ready after a tenth of a
+second.
 """
 
 import importlib.util

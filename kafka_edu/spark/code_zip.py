@@ -3,7 +3,7 @@ package.
 
 With a local master, the workers import the same package as the driver. The executors of a real
 cluster have Python, numpy and pyarrow, but not our package. So the driver sends them the modules
-that a task imports: `data_source`, and every of our modules that it imports, directly or through
+that a task imports: `data_source`, and each of our modules that it imports, directly or through
 other modules.
 
 The imports are found by parsing the source text, so no module is imported for this. Imports inside

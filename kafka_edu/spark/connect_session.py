@@ -88,7 +88,8 @@ def check_remote(
 
 @contextmanager
 def connect_session(remote: str) -> Iterator["SparkSession"]:
-    """Yield a session of a Spark Connect server that knows our formats. It ends with the block.
+    """Yield a session of a Spark Connect server that knows our formats. The session ends with the
+    `with` block.
 
     Raises ConnectError if Spark Connect cannot be used.
     """

@@ -140,7 +140,8 @@ def start_session(
 
 def _python_for_workers(master: str) -> str:
     """Return the program that Spark is to start as Python. If this process starts its own JVM for a
-    local master, return the program of a prepared Python. It imports PySpark while the JVM starts.
+    local master, return the program of a prepared Python. A prepared Python imports PySpark while
+    the JVM starts.
 
     A JVM that already runs may have warm workers, which a prepared Python would leave unused.
     """
@@ -227,7 +228,7 @@ def _jars_at_start(connector: Connector, master: str) -> Sequence[Path]:
 
     On a cluster, the executors send objects of the connector's sink to the driver. The part of the
     driver that decodes these objects knows only jars from the JVM's start. Jars that are added by
-    `ADD JAR` come too late for it.
+    `ADD JAR` come too late for this part.
     """
     if connector is not Connector.OFFICIAL or is_local(master):
         return ()

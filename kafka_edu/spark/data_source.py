@@ -148,7 +148,7 @@ class _Planner:
 
     def layout(self) -> Layout:
         """Return the partitions that the query reads. Raises SourceOptionError if the user has
-        named one that does not exist.
+        named a partition that does not exist.
         """
         found = self.client.layout(self.options.topics)
         if found.missing:
@@ -242,9 +242,9 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> StreamJson:
         """Return the offsets at which a query without a checkpoint begins. They are looked up once.
 
-        Spark calls this twice before the first micro-batch: to plan its end, and to read it. With
-        startingOffsets=latest a second look-up would find a later end of the log, and the
-        micro-batch would end before its start.
+        Spark calls this method twice before the first micro-batch: once to plan where the
+        micro-batch ends, and once to read it. With startingOffsets=latest a second look-up would
+        find a later end of the log, and the micro-batch would end before its start.
         """
         if self._initial is None:
             self._initial = self._looked_up()

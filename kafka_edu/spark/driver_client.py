@@ -99,7 +99,8 @@ class Loan:
 
     def notices(self) -> list[str]:
         """Return the notices (`notices`) that the JVM's workers have given since the last call. The
-        first call returns those since the JVM was lent. They are read from the service's log.
+        first call returns the notices since the JVM was lent. Notices are read from the service's
+        log.
         """
         try:
             with open(self._log, "rb") as log:

@@ -83,7 +83,7 @@ class Lend(NamedTuple):
 
 
 class Refuse(NamedTuple):
-    """Refuse the JVM to this user, who must then start another one."""
+    """Refuse the JVM to this user, who must then start a different JVM."""
 
     user: int
     why: str

@@ -282,7 +282,9 @@ async def _say(writer: asyncio.StreamWriter, answer: Mapping[str, object]) -> No
 
 
 async def serve(folder: Path, idle_s: float, fingerprint: str) -> None:
-    """Run the service until it ends. Its state file exists as long as it can be reached."""
+    """Run the service until it ends. Its state file exists as long as the service can be
+    reached.
+    """
     from kafka_edu.spark.warm_jvm import start_warm_jvm
 
     token = secrets.token_hex(16)
@@ -315,7 +317,7 @@ async def serve(folder: Path, idle_s: float, fingerprint: str) -> None:
 
 async def serve_and_exit(folder: Path, idle_s: float, fingerprint: str) -> None:
     """Run the service, and then end this process without waiting for a thread that may be starting
-    a JVM. asyncio would wait for it. The JVM ends with this process.
+    a JVM. asyncio would wait for that thread. The JVM ends with this process.
     """
     await serve(folder, idle_s, fingerprint)
     logging.shutdown()

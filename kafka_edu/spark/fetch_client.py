@@ -1,9 +1,9 @@
 """A blocking Kafka client for Spark's workers: metadata, offsets, and the records of one partition.
 
 Metadata are requested from any broker that answers, and offsets from the leader of each partition.
-`read_range` fetches records. It sends the next fetch before the caller has decoded the last one, so
-that broker and caller work at the same time. If a leader has moved or a connection breaks, the
-client reads the metadata again and repeats the request, until a time-out.
+`read_range` fetches records. It sends the next fetch before the caller has decoded the previous
+answer, so that broker and caller work at the same time. If a leader has moved or a connection
+breaks, the client reads the metadata again and repeats the request, until a time-out.
 """
 
 import contextlib
@@ -162,8 +162,8 @@ class FetchClient:
         """Return for each partition the first offset whose record has this time or a later one, or
         None if there is no such record.
 
-        Each leader gets one request. It is repeated for partitions that failed for a passing
-        reason.
+        Each leader gets one request. The request is repeated for partitions that failed for a
+        passing reason.
         """
         left = dict(times)
         found: dict[TopicPartition, int | None] = {}

@@ -134,9 +134,9 @@ def java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> Iterat
     call starts the JVM.
 
     PySpark reads the address when its first session begins. After the block the variables are
-    removed, because a child process of this process would otherwise use the same JVM. If they were
-    set before, as inside `spark-submit`, they stay. The arguments are those of start_java_gateway.
-    Raises SparkStartError if the JVM does not start.
+    removed, because a child process of this process would otherwise use the same JVM. If the
+    variables were set before, as inside `spark-submit`, they stay. The arguments are those of
+    start_java_gateway. Raises SparkStartError if the JVM does not start.
     """
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         yield
@@ -287,7 +287,7 @@ class _Output:
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
     """Return whether a record of the root logger must be shown. py4j logs a traceback for each
-    Ctrl-C. It is not shown, because the program itself reports the Ctrl-C in one line.
+    Ctrl-C. This traceback is not shown, because the program itself reports the Ctrl-C in one line.
     """
     return record.exc_info is None or record.exc_info[0] is not KeyboardInterrupt
 

@@ -1,7 +1,7 @@
 """Write a generated web log to a topic, and count its records.
 
-The lines are written with confluent-kafka, because logs can have millions of lines. Its library
-librdkafka is written in C, and writes several times as many lines a second as our producer.
+The lines are written with confluent-kafka, because logs can have millions of lines. confluent-kafka
+uses the C library librdkafka, and writes several times as many lines a second as our producer.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ module.
 
 
 def require_brokers(bootstrap_servers: str) -> None:
-    """Check that a broker answers. Raises TopicNotFilled if none does."""
+    """Check that a broker answers. Raises TopicNotFilled if no broker answers."""
     brokers_up(bootstrap_servers)
 
 
@@ -60,7 +60,8 @@ def records_in_topic(bootstrap_servers: str, topic: str) -> int:
 def topic_reader(
     bootstrap_servers: str, topic: str, isolation_level: str = "read_uncommitted"
 ) -> Iterator[blocking.Consumer]:
-    """Yield a consumer without a group. Raises TopicNotFilled if the block cannot read the topic.
+    """Yield a consumer without a group. Raises TopicNotFilled if the code in the `with` block
+    cannot read the topic.
 
     A partition of a new topic may have no leader for a moment. The consumer waits for it.
     """

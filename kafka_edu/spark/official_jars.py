@@ -70,7 +70,7 @@ def official_jars(spark_version: str) -> OfficialJars:
     """Return the connector for this version of Spark. It is downloaded from Maven the first time.
 
     If a connector of the same minor version is in the cache already, it is used without a request
-    to Maven. Raises OfficialConnectorMissing if there is none and the download fails.
+    to Maven. Raises OfficialConnectorMissing if the cache has no connector and the download fails.
     """
     versions = versions_to_try(spark_version)
     reason = ""

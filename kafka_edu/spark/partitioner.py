@@ -25,7 +25,7 @@ def partitions_of(
 
     `sizes` are the sizes of the rows in bytes. `available` are the partitions with a leader. Rows
     without a key go to one of these partitions until `batch_bytes` are reached, and then to the
-    next one. `turn` says with which partition they begin.
+    next one. `turn` says with which partition such rows begin.
     """
     choices = available if len(available) else np.arange(partition_count)
     chosen = choices[(turn + np.cumsum(sizes) // batch_bytes) % len(choices)]

@@ -364,8 +364,8 @@ def _offsets(progress: Mapping[str, Any], topic: str) -> dict[str, int]:
 
 
 def unfinished_batches(checkpoint: str) -> dict[str, int]:
-    """Return for each query the number of its batch that was planned and is not done. It is read
-    from a local checkpoint.
+    """Return for each query the number of its batch that was planned and is not done. The numbers
+    are read from a local checkpoint.
 
     Spark runs this batch again at the next start.
     """
@@ -378,8 +378,8 @@ def unfinished_batches(checkpoint: str) -> dict[str, int]:
 
 
 def finished_batches(checkpoint: str) -> dict[str, int]:
-    """Return for each query the number of its newest finished batch, or −1 if there is none. It is
-    read from a local checkpoint.
+    """Return for each query the number of its newest finished batch, or −1 if there is none. The
+    numbers are read from a local checkpoint.
     """
     return {
         offsets.parent.name: _newest(offsets.with_name("commits"))

@@ -55,7 +55,7 @@ class Answers(NamedTuple):
 
 
 def read_answers(spark: "SparkSession", out: str, window_s: int) -> Answers:
-    """Read the results in a folder. The lines are read several times, each time with other
+    """Read the results in a folder. The lines are read several times, each time with different
     columns.
     """
     from pyspark.sql.functions import col, count, count_distinct, unix_seconds

@@ -67,9 +67,9 @@ class LogFeeder:
         """Write all lines: `rate` lines a second, or as fast as possible if `rate` is None. Return
         when every line is acknowledged. Raises TopicNotFilled if a line was refused.
 
-        The lines are sent in slices. A slice must be acknowledged before the slice after the next
-        one is sent. So no partition gets far ahead of a partition whose broker is slow, and a
-        stream that reads at the same time needs no longer watermark delay.
+        The lines are sent in slices. After every second slice, all lines must be acknowledged
+        before the next slice is sent. So no partition gets far ahead of a partition whose broker is
+        slow, and a stream that reads at the same time needs no longer watermark delay.
         """
         begin = time.monotonic()
         left = self._records()

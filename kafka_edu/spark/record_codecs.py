@@ -74,7 +74,7 @@ def compress(codec: int, data: bytes) -> bytes:
 
 
 def _packed(codec: str, data: bytes, size: int) -> Iterator[bytes]:
-    """Divide `data` into pieces of `size` bytes, and yield each piece compressed on its own."""
+    """Divide `data` into pieces of `size` bytes, and yield each piece, compressed separately."""
     packer = pa.Codec(codec)
     for start in range(0, len(data), size):
         yield packer.compress(data[start : start + size], asbytes=True)

@@ -74,8 +74,8 @@ class Producer(NamedTuple):
 
 
 def batches_of(rows: Rows, batch_bytes: int) -> Iterator[Rows]:
-    """Divide rows into groups of at most `batch_bytes` each. A row that is larger forms a group on
-    its own. O(rows).
+    """Divide rows into groups of at most `batch_bytes` each. A larger row forms a separate group.
+    O(rows).
     """
     ends = np.cumsum(rows.sizes())
     start, done = 0, 0

@@ -92,7 +92,7 @@ INDEX_ROWS: Final = pa.schema(
 
 class _Damage:
     """The reaction to damaged data: raise an error at the first damage, or give the user a notice
-    for each.
+    for each damage.
     """
 
     def __init__(self, file: SegmentFile, fail: bool) -> None:

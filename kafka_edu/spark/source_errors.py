@@ -1,8 +1,8 @@
 """The errors of Spark jobs that a user can do something about.
 
 Spark runs the source in other processes. Errors in these processes arrive as the text of a
-traceback inside of a Spark exception. `user_error` finds our own line in this text. It also has
-such lines for errors that Spark itself, the official connector and the JVM report.
+traceback inside of a Spark exception. `user_error` finds our own line in this text. `user_error`
+also has a line for some errors that Spark itself, the official connector or the JVM reports.
 """
 
 import re

@@ -198,7 +198,7 @@ def move_inside(
     name: str, offsets: PartitionOffsets, earliest: PartitionOffsets, latest: PartitionOffsets
 ) -> tuple[dict[TopicPartition, int], list[str]]:
     """Move offsets that are outside of the log into the log. Return all offsets, and a line of text
-    for each moved one.
+    for each moved offset.
     """
     lost = [
         f"{tp} has offsets {earliest[tp]} to {latest[tp]}, and {name} is {offset}"
@@ -239,8 +239,8 @@ def rate_limit(
     """Return an end for each partition, so that about `most` offsets are read in total. Each
     partition gets a share in proportion to its waiting offsets.
 
-    A partition with waiting offsets gets at least one, so that small partitions are read too.
-    Example: if 1000 and 10 offsets wait and `most` is 100, the shares are 99 and 1.
+    A partition with waiting offsets gets at least one offset, so that small partitions are read
+    too. Example: if 1000 and 10 offsets wait and `most` is 100, the shares are 99 and 1.
     """
     waiting = {tp: max(end - start[tp], 0) for tp, end in latest.items()}
     total = sum(waiting.values())

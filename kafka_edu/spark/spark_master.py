@@ -1,7 +1,7 @@
 """Check Spark's master, as `--master` names it: a local master in this process, or a cluster.
 
 If Spark itself finds a wrong name, or a master that does not run, it takes a minute and prints a
-page of Java errors. So both are checked before the JVM starts.
+page of Java errors. So this module checks both before the JVM starts.
 """
 
 import re
@@ -47,7 +47,7 @@ def check_master(master: str, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
     """Check that the master's name has a valid form. For a standalone master, also check that one
     of its addresses answers.
 
-    Raises MasterError if not, or if it is the address of a Spark Connect server.
+    Raises MasterError if a check fails, or if the name is the address of a Spark Connect server.
     """
     if is_local(master) or _OTHERS.fullmatch(master):
         return

@@ -4,9 +4,9 @@
     master                 → worker: start an executor for this job
     executor               → driver: give me tasks
 
-Each of them is a separate process, started from PySpark's jars. So `spark://…` behaves as on a
-cluster of ten machines: the executors do not have our code, and each executor can be killed
-separately.
+The master, each worker and each executor are separate processes, started from PySpark's jars. So
+`spark://…` behaves as on a cluster of ten machines: the executors do not have our code, and each
+executor can be killed separately.
 
 The processes listen on free ports of the loopback address. On Linux, the kernel kills them when
 this process ends, even after kill -9 (`supervised_child`). An executor ends when its worker has
@@ -244,7 +244,7 @@ def environment(java: Java, folder: Path) -> dict[str, str]:
         "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
         # If a port is in use, the process ends. Without this setting, Spark would use the next port
         # without a message. The master's REST server would use the fixed port 6066, so that only
-        # one cluster could run on a machine. Nothing here needs it.
+        # one cluster could run on a machine. Nothing in this project needs the REST server.
         "SPARK_DAEMON_JAVA_OPTS": "-Dspark.port.maxRetries=0 -Dspark.master.rest.enabled=false",
     }
 

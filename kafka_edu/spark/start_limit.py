@@ -19,7 +19,8 @@ _LOOK_EVERY_S: Final = 0.5
 class StartLimit:
     """Decides whether all of the given programs have used up their time.
 
-    As long as one program still has time, the others may be waiting for it.
+    As long as one program still has time, the start may go on, because the other programs may be
+    waiting for this one.
     """
 
     def __init__(

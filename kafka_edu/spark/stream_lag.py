@@ -9,7 +9,7 @@ implement this interface. It requests only offsets and partitions from the Pytho
 leaves `metrics` empty.
 
 But both connectors report `endOffset` and `latestOffset`, and the difference of the two is the lag.
-`with_metrics` fills in the metrics from it.
+`with_metrics` fills in the metrics from the lag.
 """
 
 import json

@@ -113,7 +113,7 @@ class WarmJvm:
 
     def _bindings(self) -> Any:
         """Return Java's map of the objects that Python processes refer to. Objects of a killed
-        process would stay in it for ever.
+        process would stay in this map for ever.
         """
         return self._gateway.java_gateway_server.getGateway().getBindings()
 

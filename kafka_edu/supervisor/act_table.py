@@ -12,7 +12,9 @@ from kafka_edu.common.link_faults import link_ends
 
 
 class Parameter(StrEnum):
-    """The parameters that acts can have. The value of each is its key in a request."""
+    """The parameters that acts can have. The value of each member is the parameter's key in a
+    request.
+    """
 
     BROKER = "broker"
     """The id of a broker."""
@@ -102,7 +104,7 @@ def _link_acts(
             f"slow-{suffix}",
             f"slow the link {ends} by {{delay_ms}} ms",
             (*parameters, Parameter.DELAY_MS),
-            "All bytes between the two ends arrive this much later, in each direction.",
+            "All bytes on this link arrive later by the delay, in each direction.",
         ),
         Act(f"cut-{suffix}", f"cut the link {ends}", parameters, cut, dangerous=True),
         Act(f"reset-{suffix}", f"reset the connections {ends}", parameters, reset),
@@ -252,8 +254,8 @@ CLUSTER_ACTS: Final = (
         link_ends("{broker}", "{other}"),
         _LINK,
         cut="Nothing passes between the two. As with a pulled cable, neither side gets an error.",
-        reset="Each connection between the two ends with an error, as after a TCP reset; both"
-        " connect again.",
+        reset="Every connection between the two brokers gets an error, as after a TCP reset. Both"
+        " brokers connect again.",
     ),
 )
 
@@ -263,10 +265,10 @@ RELAYED_ACTS: Final = (
         "zookeeper",
         link_ends("{broker}", None, "zookeeper"),
         _BROKER,
-        cut="Its session expires and the controller moves its leaders. The broker does not know of"
-        " it until the link is healed.",
-        reset="Each connection between the two ends; the broker connects again and keeps its"
-        " session.",
+        cut="The broker's session expires, and the controller makes other brokers leaders. The"
+        " broker does not know of it until the link is healed.",
+        reset="Every connection between the broker and ZooKeeper is closed. The broker connects"
+        " again, and keeps its session.",
     ),
     *_link_acts(
         "clients",
@@ -284,8 +286,8 @@ ACTS: Final[dict[str, Act]] = {
 
 def parse_values(act: Act, words: list[str]) -> dict[str, int | str]:
     """Turn the words of a command line into the values of a request. The words are in the order of
-    the act's parameters. Raises ValueError if a word is missing or wrong. The error text says which
-    one.
+    the act's parameters. Raises ValueError if a word is missing or wrong. The error text names this
+    word.
     """
     names = " ".join(p.value.upper() for p in act.parameters)
     if len(words) != len(act.parameters):

@@ -93,8 +93,8 @@ relay's ports, and each broker advertises its port of the relay. Brokers reach e
 over a listener of their own (BROKERS). The supervisor's own acts and commands on ZooKeeper do not
 go through the relay.
 
-- If one side closes a connection over the relay, the other side sees this end only after all bytes
-  that were sent before.
+- If one side closes a connection over the relay, the other side first gets all bytes that were
+  sent before, and then sees that the connection is closed.
 - The relay accepts connections for a cut link, and answers nothing. If the client gives up before
   the link is healed, none of its bytes reach the broker.
 - The faults of these links are in the relay, not in the broker. So a broker that starts again is

@@ -27,7 +27,7 @@ class _Found(NamedTuple):
 
 def repair_lines(folder: ClusterFolder, brokers: Sequence[int]) -> list[str]:
     """Return lines about problems of brokers. A broker gets a line if it has repaired log files, or
-    if some of its replicas cannot follow their leader. It gets another line for each log dir and
+    if some of its replicas cannot follow their leader. It gets one more line for each log dir and
     each instrument that has failed. A broker that does not answer within 5 s gets no line.
     """
     return asyncio.run(_repair_lines(folder, brokers))

@@ -334,7 +334,7 @@ class Cluster:
 
     def wait_serves(self, server: int) -> str:
         """Wait until a started server of ZooKeeper's ensemble serves clients. Then return "". If
-        there is no majority, return a text about the servers for which it waits. Raises
+        there is no majority, return a text about the servers for which this server waits. Raises
         ClusterError if the server ended, or if it takes too long.
         """
         return self._wait_for_one("zookeeper", server)
@@ -440,7 +440,7 @@ def start_cluster(
 
     The cluster ends with this process, unless it is released. If it is `temporary`, its folder is
     then removed. Raises ClusterError if the cluster is up already or cannot be started. Also raises
-    it if a temporary cluster would replace a cluster that is not temporary.
+    ClusterError if a temporary cluster would replace a cluster that is not temporary.
     """
     try:
         folder = ClusterFolder.of(name, home)

@@ -151,7 +151,7 @@ class ClusterActs:
 
     def _end_early(self, limit: asyncio.Timeout) -> None:
         """End the act now if a process does not run or a link is cut. The act probably waits for
-        it.
+        this process or link.
         """
         if self._troubles():
             limit.reschedule(asyncio.get_running_loop().time())

@@ -447,8 +447,8 @@ def _write(path: Path, text: str) -> None:
 
 
 class Wish(NamedTuple):
-    """The options of `cluster up`. None means the value from the last start. If there is none, the
-    default is used.
+    """The options of `cluster up`. None means the value from the last start. If there was no
+    earlier start, the default is used.
     """
 
     brokers: int | None = None

@@ -70,8 +70,8 @@ async def answers_of(transport: SocketTransport, ports: Collection[tuple[str, in
     """Return the combined answers of the brokers at these addresses. Each broker has one second to
     answer.
 
-    Brokers learn of a new controller one after another, so their answers may differ. The result is
-    the id in most of the answers.
+    Brokers learn of a new controller one after another, so their answers may differ. The result has
+    the controller's id that most of the answers contain.
     """
     given = await asyncio.gather(*(_metadata(transport, host, port) for host, port in ports))
     answers = [answer for answer in given if answer is not None]

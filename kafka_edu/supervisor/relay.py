@@ -113,10 +113,10 @@ class Half:
             self.wire.pause_reading()
 
     def finish(self) -> None:
-        """Close this half, because the other half has ended. First everything that was sent must
-        leave.
+        """Close this half, because the other half has ended. But all bytes that were sent must
+        leave first.
 
-        For this, send an empty message. It leaves after all bytes that the route still delays. Then
+        So send an empty message, which leaves after all bytes that the route still delays. Then
         `all_sent` is called.
         """
         self._finishing = True

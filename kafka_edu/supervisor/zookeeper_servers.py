@@ -3,7 +3,7 @@ ensemble.
 
 With an external ZooKeeper the supervisor runs no server. In an ensemble one server leads and the
 others follow. Each server answers the four-letter word `srvr` with its mode. The supervisor sends
-it to all servers four times a second, and emits an event for each change. A server that cannot
+`srvr` to all servers four times a second, and emits an event for each change. A server that cannot
 reach a majority of the servers, or that is loading its data, does not serve clients and has no
 mode.
 """

@@ -40,8 +40,8 @@ class SystemTimer:
     `add` gives the task to the lowest wheel. The wheel puts the task into a bucket, and the bucket
     into the delay queue. A task that is already due runs at once. `advance_clock` takes the buckets
     that are due, moves the wheels' hands, and adds each task of these buckets again. Some of the
-    tasks move down to a finer wheel; the others are due and run. A task never runs early. It runs
-    late only if `advance_clock` is called late.
+    tasks move down to a finer wheel; the other tasks are due and run. A task never runs early. It
+    runs late only if `advance_clock` is called late.
 
     All times are ms of the given clock, which must not run backward. Tasks run inside
     `advance_clock` or `add`; they may add and cancel tasks of this timer. Only one event loop uses

@@ -41,7 +41,7 @@ class TimerTask:
     def cancel(self) -> None:
         """Make sure that this task will not run. O(1).
 
-        Nothing happens if it has run, was cancelled before, or was never added.
+        Nothing happens if the task has run, was cancelled before, or was never added.
         """
         entry = self.entry
         if entry is not None:

@@ -18,8 +18,8 @@ class TimerTaskEntry:
     """One entry of the list: a task and its deadline (`expiration_ms`, on the timer's clock).
 
     The deadline stays the same when the entry moves from wheel to wheel. An entry is cancelled if
-    its task has another entry, or none. `next` and `prev` are valid only while `bucket` is set.
-    After an entry is removed, its old `next` and `prev` are no longer read.
+    its task refers to a different entry, or to no entry. `next` and `prev` are valid only while
+    `bucket` is set. After an entry is removed, its old `next` and `prev` are no longer read.
     """
 
     __slots__ = ("bucket", "expiration_ms", "next", "prev", "task")
@@ -58,8 +58,8 @@ class TimerTaskList:
     entries, and each entry has this list as its `bucket`.
 
     The delay queue holds buckets, not tasks. `expiration_ms` is the start of the time span that the
-    bucket covers, or NOT_QUEUED. Within one turn of the wheel it is the same for all tasks of a
-    bucket. A new value means that the bucket is used again and must be queued again. The
+    bucket covers, or NOT_QUEUED. Within one turn of the wheel `expiration_ms` is the same for all
+    tasks of a bucket. A new value means that the bucket is used again and must be queued again. The
     TimingWheel owns its buckets. Next: `DelayQueue.offer` (delay_queue.py).
     """
 

@@ -1,4 +1,4 @@
-"""The hierarchical timing wheel: wheels of buckets, each with a longer tick than the one below.
+"""The hierarchical timing wheel: wheels of buckets, each with a longer tick than the wheel below.
 
 (Kafka: TimingWheel.scala; book §6.2, 002 §3.4.4; 层级时间轮.)
 """

@@ -2,7 +2,7 @@
 
 The console tools use our own clients. A setting that the client does not have causes a warning and
 is left out, as in Kafka. A setting for protection, such as `sasl.mechanism`, is an error. Otherwise
-the tool would send data in the clear that the user wants to protect.
+the tool would send data without protection, although the user has asked for protection.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Write the records of a topic to standard output (Kafka: kafka-console-consumer.sh).
 
-It uses our own consumer. It ends after --max-messages records, when no record has arrived
-for --timeout-ms, or by Ctrl-C. Records that it received but did not show are not committed. (Kafka:
-ConsoleConsumer.scala)
+The tool uses our own consumer. The tool ends after --max-messages records, when no record has
+arrived for --timeout-ms, or by Ctrl-C. Records that were received but not shown are not committed.
+(Kafka: ConsoleConsumer.scala)
 """
 
 import random
@@ -182,7 +182,7 @@ def _offset(o: ConsumerOptions, given: OptionSet) -> int:
 def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
     """Return the settings for our consumer. Raises UsageError, ToolError.
 
-    The user can name the group in three places. They must all name the same group.
+    The user can name the group in three places. All three must name the same group.
     """
     from kafka_edu.clients.consumer.consumer_config import CONSUMER_CONFIG, parse_consumer_config
     from kafka_edu.common.config_def import ConfigException

@@ -1,7 +1,7 @@
 """Send each line of standard input as a record (Kafka: kafka-console-producer.sh).
 
-It uses our own producer. Records without a key go to the partitions in turn, as with the default
-partitioner of Kafka 2.0. (Kafka: ConsoleProducer.scala)
+The tool uses our own producer. Records without a key go to the partitions in turn, as with the
+default partitioner of Kafka 2.0. (Kafka: ConsoleProducer.scala)
 """
 
 import itertools

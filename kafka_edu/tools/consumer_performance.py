@@ -1,7 +1,7 @@
 """Read many records and report the speed (Kafka: kafka-consumer-perf-test.sh).
 
-It uses librdkafka, so it measures a broker together with that client. Our own consumer is written
-in Python, and would be slower than the broker. (Kafka: ConsumerPerformance.scala)
+The tool uses librdkafka, so it measures a broker together with that client. Our own consumer is
+written in Python, and would be slower than the broker. (Kafka: ConsumerPerformance.scala)
 """
 
 import random

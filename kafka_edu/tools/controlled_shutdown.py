@@ -1,11 +1,12 @@
-"""Let the controller move a broker's leaderships to other brokers, as before the broker stops.
+"""Let the controller move a broker's leaderships to other brokers, as if the broker were about to
+stop.
 
 Book 000 §6.4.2 proposes such a program (spec G4). ControlledShutdownRequest names a broker, but it
 does not prove that this broker sent it. So any client may send it to the controller for any broker.
-The named broker keeps running and is not informed. Afterwards it leads no partition that has
-another replica in sync. The controller gives it no leadership until the broker is restarted or the
-controller changes. The broker follows the partitions that it led before. For all its other
-partitions, the controller orders it to stop following, and it leaves their ISRs.
+The named broker keeps running and is not informed. Afterwards the named broker leads no partition
+that has a second replica in sync. The controller gives it no leadership until the broker is
+restarted or the controller changes. The broker follows the partitions that it led before. For all
+its other partitions, the controller orders it to stop following, and it leaves their ISRs.
 """
 
 import asyncio
@@ -67,7 +68,7 @@ async def shut_down(
 async def _led_alone(admin: "Admin", broker_id: int) -> list[TopicPartition]:
     """Return the partitions whose only replica is on that broker (the third case in the book).
 
-    The controller's answer does not include them.
+    The controller's answer does not include these partitions.
     """
     names = await admin.list_topics(list_internal=True)
     topics = (await admin.describe_topics(names)).existing()

@@ -88,8 +88,8 @@ def _errors_as_messages() -> Iterator[None]:
 
 
 def _checked(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines. If the caller fails to write them, its OSError is not raised in this
-    generator.
+    """Yield the lines. If a line cannot be made, raise an error with a message for the user. An
+    OSError of the caller, when it writes a line, is not changed.
     """
     with _errors_as_messages():
         yield from lines

@@ -307,9 +307,10 @@ def _entry_line(header: BatchHeader, entry: memoryview, position: int) -> str:
 
 
 def _records(header: BatchHeader, entry: memoryview) -> Iterator[tuple[Record, bool, str]]:
-    """Yield each record, whether its own checksum is right, and text that only its format has.
+    """Yield each record, whether its checksum is right, and the text that is shown only for its
+    format.
 
-    Records of v2 have no checksum of their own.
+    Records of v2 have no separate checksum, so the second value is True.
     """
     if header.magic == MAGIC_V2:
         own = f"producerId: {header.producer_id} producerEpoch: {header.producer_epoch} sequence: "

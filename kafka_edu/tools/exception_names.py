@@ -2,10 +2,10 @@
 
 The tools print this name. It cannot be computed from the name of the code: KAFKA_STORAGE_ERROR is a
 KafkaStorageException, but CORRUPT_MESSAGE is a CorruptRecordException. These tools behave like
-those of Kafka 2.0.1. So a code that 2.0.1 has gets its class in 2.0.1. For example, code 6 is a
-NotLeaderForPartitionException in 2.0.1, but a NotLeaderOrFollowerException in 2.8.2. A later code
-gets the class of 2.8.2. `tests/golden/errors` holds both lists, as printed by the kafka-clients
-jars.
+those of Kafka 2.0.1. So a code that exists in 2.0.1 gets its exception class of 2.0.1. For example,
+code 6 is a NotLeaderForPartitionException in 2.0.1, but a NotLeaderOrFollowerException in 2.8.2. A
+later code gets the class of 2.8.2. `tests/golden/errors` holds both lists, as printed by the
+kafka-clients jars.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """The meaning of each byte of a log's file: position, bytes, field, value, and one sentence.
 
-`dump-log --explain` prints it. The pieces of a file follow each other without a gap and cover every
-byte exactly once. Bytes that cannot be read are a piece too. The names of the fields are Kafka's:
-from DefaultRecordBatch, DefaultRecord and LegacyRecord, the indexes, and the schema of producer
-snapshots.
+`dump-log --explain` prints these pieces. The pieces of a file follow each other without a gap and
+cover every byte exactly once. Bytes that cannot be read are a piece too. The names of the fields
+are Kafka's: from DefaultRecordBatch, DefaultRecord and LegacyRecord, the indexes, and the schema of
+producer snapshots.
 
 Compressed records are one piece. With `deep`, further pieces for their decompressed bytes follow,
 with positions in the decompressed data.

@@ -3,7 +3,7 @@
        0  00 00 00 00 00 00 00 05                          baseOffset = 5
                                                            The offset of the first record; …
 
-For a long piece, only the first bytes are shown, with the number of the others.
+For a long piece, only the first bytes are shown, and the number of the remaining bytes.
 """
 
 import textwrap

@@ -1,6 +1,6 @@
 """Elect preferred leaders, or unclean ones (Kafka: kafka-leader-election.sh).
 
-It sends ElectLeaders to the controller and prints the result for each partition. (Kafka:
+The tool sends ElectLeaders to the controller and prints the result for each partition. (Kafka:
 LeaderElectionCommand.scala, since 2.4; KIP-460)
 """
 

@@ -31,8 +31,8 @@ _NOT_TAKEN: Final = frozenset(
 def librdkafka_config(properties: Mapping[str, str]) -> dict[str, str | int | float | bool | None]:
     """Return the settings for librdkafka.
 
-    buffer.memory (bytes) becomes queue.buffering.max.kbytes. librdkafka keeps its own limit for the
-    number of waiting records.
+    buffer.memory (bytes) becomes queue.buffering.max.kbytes. librdkafka also has a limit for the
+    number of waiting records. buffer.memory does not change that limit.
     """
     config: dict[str, str | int | float | bool | None] = {"log_level": 0}
     for name, value in properties.items():

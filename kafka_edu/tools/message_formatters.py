@@ -127,7 +127,8 @@ def deserializer(class_name: str) -> Callable[[bytes], bytes]:
 def _of_log(read: Callable[[bytes, bytes | None], str]) -> Callable[[Properties], Formatter]:
     """Return a function that makes formatters for the records of an internal topic.
 
-    `read` returns the line for a record's key and value. It returns "" for a key of another kind.
+    `read` returns the line for a record's key and value. For a key that it does not know, `read`
+    returns "".
     """
 
     def show(record: Record) -> bytes:

@@ -1,7 +1,7 @@
 """Find the new offsets when a group is reset (ConsumerGroupCommand.prepareOffsetsToReset; KIP-122).
 
-A given offset must lie within the log. An offset after the log's end becomes the end, and an offset
-before its start becomes the start. Both cause a warning.
+The new offset always lies within the log. If a given offset is after the log's end, the end is
+used; if it is before the log's start, the start is used. In both cases the tool warns.
 """
 
 import calendar

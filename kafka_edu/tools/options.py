@@ -8,7 +8,7 @@
 An option with a required argument always takes the next word, even if that word looks like an
 option. An option with an optional argument takes the next word only if that word is not an option.
 Names are never abbreviated. A value is converted only when it is used. So a wrong number is
-reported only when the tool uses it, as in Kafka. This may be after a warning, or never.
+reported only when the tool uses the number, as in Kafka: perhaps after a warning, perhaps never.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -297,9 +297,10 @@ class OptionParser:
         return found
 
     def _first_unknown(self, cluster: str) -> str:
-        """Return the first letter that is no option.
+        """Return the first letter of `cluster` that is no option.
 
-        A word with one dash may stand for several options of one letter each.
+        `cluster` is a word that followed one dash. It may stand for several options of one letter
+        each.
         """
         return next((letter for letter in cluster if letter not in self.options), cluster)
 

@@ -29,7 +29,8 @@ PURPOSE: Final = (
 
 
 async def order_elections(connect: str, wanted: Sequence[TopicPartition] | None) -> None:
-    """Write the existing ones of the `wanted` partitions into the znode, and print them.
+    """Write the `wanted` partitions into the znode, without those that do not exist, and print
+    them.
 
     `wanted` None means all partitions. Raises ToolError.
     """

@@ -175,7 +175,9 @@ def now_ms() -> int:
 
 
 class Run:
-    """One run of the tool. One thread owns it: librdkafka reports acknowledgements in `poll`."""
+    """One run of the tool. Only one thread uses it, because librdkafka reports acknowledgements
+    inside `poll`.
+    """
 
     def __init__(
         self, producer: "Producer", arguments: Arguments, payloads: Sequence[bytes]

@@ -87,7 +87,7 @@ class BrokerReassignments:
     async def _current(
         self, topics: Collection[str], *, needed: bool
     ) -> dict[TopicPartition, tuple[int, ...]]:
-        """Return the current assignment of these topics.
+        """Return the current assignment of `topics`.
 
         If `needed` is true, a topic that does not exist raises UNKNOWN_TOPIC_OR_PARTITION.
         Otherwise it is left out. Any other error is always raised.
@@ -180,8 +180,8 @@ class BrokerReassignments:
     ) -> None:
         """Set the throttle for the new reassignments and the running ones.
 
-        Write the lists of throttled replicas of their topics again. Leave out brokers that are
-        down.
+        For each topic of these reassignments, write the list of throttled replicas again. For each
+        broker with such a replica, write the rates, but not for a broker that is down.
         """
         if throttle.inter_broker >= 0:
             leaders: dict[TopicPartition, tuple[int, ...]] = {}

@@ -370,7 +370,7 @@ def _topic_filter(spec: str) -> re.Pattern[str]:
 def _or_default(size: int | None) -> int:
     """Return the number from the command line. Return DEFAULT_SIZE if there is none (KIP-464).
 
-    The brokers then use their own default.
+    For DEFAULT_SIZE, the brokers use their own default.
     """
     return DEFAULT_SIZE if size is None else size
 

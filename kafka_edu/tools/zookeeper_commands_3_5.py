@@ -218,7 +218,9 @@ def _show(given: Words, numbers: str) -> None:
 
 
 def _asks_for_watch(name: str, given: Words, instead: str) -> bool:
-    """Return whether the command sets a watch: with its option, or with a second word as in 3.4."""
+    """Return whether the command sets a watch: with the option -w, or with a second word (as in
+    3.4).
+    """
     if len(given.paths) > 1:
         _deprecated(name, " path [watch]", instead)
     return "w" in given.options or len(given.paths) > 1
@@ -227,8 +229,8 @@ def _asks_for_watch(name: str, given: Words, instead: str) -> bool:
 class _Form(NamedTuple):
     """The form of a command, for the check of its words.
 
-    It has the options without a value, the options with a value, the minimum number of other words,
-    and the required option.
+    The form has the options without a value, the options with a value, the minimum number of other
+    words, and the required option.
     """
 
     perform: Callable[[ZooKeeperSession, Words], None]

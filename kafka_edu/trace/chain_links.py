@@ -4,8 +4,9 @@ Messages of Kafka and ZooKeeper do not say what caused them. But they carry valu
 processes know: a connection and a correlation id, a session and a range of zxids, a follower and
 its fetch offset. Such values form a key. A rule computes one key from the effect and one from each
 possible cause. Two events are linked if their keys are equal and the rule's function `pick` chooses
-this cause. Time alone never links events. A key can occur more than once, for example if a port or
-a topic's name is used again. Then `pick` must make the choice certain.
+the cause among all causes with this key. Time alone never links events. A key can occur more than
+once, for example if a port or a topic's name is used again. For such a key, `pick` must find the
+only cause that is certain.
 """
 
 import re

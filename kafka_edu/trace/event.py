@@ -131,8 +131,8 @@ def event(
     """Return a decorator that registers a NamedTuple class as an event.
 
     `thing` is for gauges only. It lists the fields that name what is sampled. They must be the
-    first fields, and each must be an int, str or bool. So a reader finds them in a line without
-    decoding it.
+    first fields, and each must be an int, str or bool. So a reader finds these fields in a line
+    without decoding the line.
 
     Raises ValueError if the name is already registered, if there is no docstring, if a join field
     is unknown, or if `thing` does not list the first fields.

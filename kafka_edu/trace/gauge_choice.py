@@ -27,15 +27,18 @@ thing, for example topic and partition.
 
 
 def thing_of_event(event: Event) -> Thing:
-    """Return the event class and the naming values of a gauge. O(fields that name it)."""
+    """Return the class of a gauge, and the values that name the sampled thing. O(fields that name
+    it).
+    """
     cls = type(event)
     return cls, _named_by(cls)(event)
 
 
 @cache
 def _named_by(cls: type[Event]) -> Callable[[Event], tuple[object, ...]]:
-    """Return a function that reads the naming values from an event of this class. They are the
-    first values, which may be inside a value within the event.
+    """Return a function that reads, from an event of this class, the values that name the sampled
+    thing. These are the event's first values. If the first field is itself a value with fields,
+    they are that value's first values.
     """
     count = len(EVENT_TYPES[cls.__name__].thing)
     depth, of = 0, cls

@@ -708,9 +708,9 @@ class History:
         """Return whether a session lost its connection because its process ended, and not for
         another reason before that.
 
-        It was the session's last connection, and the process emitted nothing afterwards. If a user
-        had requested the end, the request came before the loss. (The supervisor may notice the end
-        some ms after ZooKeeper does.)
+        The answer is True only if it was the session's last connection, and the process emitted
+        nothing afterwards. If a user had requested the end, the request came before the loss. (The
+        supervisor may notice the end some ms after ZooKeeper does.)
         """
         if any(
             isinstance(e.event, SessionDisconnected | SessionMoved) and order(e) > order(lost)

@@ -139,9 +139,9 @@ class TraceRing:
             self.close_block()
 
     def close_block(self) -> None:
-        """Compress the facts since the last block into a new block, if there are any. A keyframe
-        that is being made is given up, because these facts came after it. The time that it took
-        counts for KEYFRAME_SHARE, so a new one begins later.
+        """Compress the facts since the last block into a new block, if there are any. If a keyframe
+        is being made, it is given up, because these facts came after its beginning. The time that
+        was spent on the keyframe counts for KEYFRAME_SHARE, so the next keyframe begins later.
         """
         if self._open:
             if self._keyframe is not None:

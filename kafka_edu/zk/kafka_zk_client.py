@@ -450,8 +450,8 @@ class KafkaZkClient:
         """Delete a topic's znodes, then its configs, and finally the znode that requested its
         deletion.
 
-        If the controller fails before the end, this request still exists. The next controller then
-        finishes the deletion.
+        If the controller fails before the end, the znode with the request still exists. The next
+        controller reads it and finishes the deletion.
         """
         await self._requests.delete_recursive(TopicZNode.path(topic), epoch_zk_version)
         config = DeleteOp(ConfigEntityZNode.path("topics", topic))

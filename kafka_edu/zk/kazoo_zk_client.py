@@ -392,8 +392,8 @@ class KazooZkClient:
                 return None
 
     def _watch_fired(self, event: kazoo_states.WatchedEvent) -> None:
-        """Pass a fired watch to the loop. kazoo's thread calls this. When kazoo forgets a watch, it
-        calls this with the type NONE. Such calls are ignored.
+        """Pass a fired watch to the loop. kazoo's thread calls this. When kazoo forgets a watch,
+        kazoo calls this method with the type NONE. Calls with NONE are ignored.
         """
         if event.type in _WATCH_TYPES:
             watched = WatchedEvent(_WATCH_TYPES[event.type], event.path)

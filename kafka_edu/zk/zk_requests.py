@@ -230,8 +230,8 @@ class ZkRequests:
         znode.
 
         If this session owns the znode already, its first answer was lost, and the call succeeds. If
-        an earlier session of this client owns the znode, ZooKeeper has not yet removed it. Then it
-        is deleted and created again (KAFKA-7165).
+        an earlier session of this client owns the znode, ZooKeeper has not yet removed it. In that
+        case this method deletes the znode and creates it again (KAFKA-7165).
         """
         try:
             return (await self._send(lambda: self._zk.create(path, data, ephemeral=True)))[1]

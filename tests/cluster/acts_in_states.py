@@ -1,8 +1,10 @@
-"""All acts of the table in all states of what they act on, on one real cluster.
+"""Try every act of the supervisor's table of acts in all states of the cluster, on one real
+cluster.
 
-A case is a state of a broker, a state of ZooKeeper, and an act. The cluster is brought into the
-states, and the act is asked for. Whatever the case, the act is done, or it is refused in one line
-that says why. Nothing ends that nobody asked to end, and afterwards the cluster works again.
+An act is something that a user requests, for example `kill` or `cut-link`. A case is a state of a
+broker, a state of ZooKeeper, and an act. The test brings the cluster into the two states and
+requests the act. In each case the act must be done, or be refused in one line that says why. No
+process may end by itself, and after the last case the cluster must work again.
 """
 
 import random
@@ -73,7 +75,7 @@ class Outcome(NamedTuple):
 
 
 def all_cases() -> list[Case]:
-    """Return the whole table, in an order in which few states have to be made again."""
+    """Return all cases. The order is chosen so that the cluster rarely has to change its state."""
     broker, other = Source.of_broker(SUBJECT), Source.of_broker(OTHER)
     cases = []
     for zookeeper in ZooKeeperIs:
@@ -89,7 +91,9 @@ def all_cases() -> list[Case]:
 
 
 def some_cases(seed: int, of_each: int) -> list[Case]:
-    """Return a sample of the table: each act in `of_each` states, and each state with some act."""
+    """Return a random sample of all cases: `of_each` cases of each act, and at least one case of
+    each state.
+    """
     chance = random.Random(seed)
     table = all_cases()
     chosen = {
@@ -106,7 +110,7 @@ def some_cases(seed: int, of_each: int) -> list[Case]:
 
 
 class Stage:
-    """A cluster of two brokers with relays, and the states that it is brought into."""
+    """A cluster of two brokers with relays, and methods that bring it into the states of a case."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -154,7 +158,7 @@ class Stage:
             cluster.act("start", subject)
 
     def state(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what an act may change: the states of the processes, and the links."""
+        """Return the states of all processes and of all links, which an act may change."""
         status = self.cluster.status()
         return tuple(p.state for p in status.processes), tuple(map(str, status.links))
 
@@ -187,7 +191,7 @@ class Stage:
         return Outcome(case, done, said, time.monotonic() - began)
 
     def faults(self, outcome: Outcome) -> list[str]:
-        """Return what is wrong with an outcome, and with the cluster after it."""
+        """Return what is wrong with the outcome of a case, and with the cluster after this case."""
         return [
             f"{outcome}\n    {fault}"
             for fault in (
@@ -223,8 +227,8 @@ class Stage:
                 yield f"no link is so: {there}"
 
     def _unasked_ends(self, case: Case) -> Iterator[str]:
-        """Yield the processes that ended by themselves. A broker that starts without ZooKeeper may
-        give up.
+        """Yield the processes that ended by themselves with an error while ZooKeeper was running. A
+        broker that starts without ZooKeeper may give up, so this is no fault.
         """
         for process in self.cluster.status().processes:
             ended = process.ended
@@ -257,7 +261,7 @@ def _faults_of_words(said: str) -> Iterator[str]:
 
 
 def run(cluster: Cluster, cases: Sequence[Case], say: list[str]) -> list[str]:
-    """Play all cases. Return the faults found. `say` gets a line for each case."""
+    """Play all cases, and return the faults. A line about each case is appended to `say`."""
     stage = Stage(cluster)
     faults = []
     at: tuple[BrokerIs, ZooKeeperIs] | None = None

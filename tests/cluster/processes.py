@@ -8,9 +8,10 @@ from tests.waiting import wait_for
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether the process runs. A zombie, which waits to be reaped, does not.
+    """Return whether the process runs. A zombie, which waits to be reaped, does not count as
+    running.
 
-    The first thread of a process may be a zombie while others still hold its files.
+    A process whose first thread is a zombie still runs if it has other threads.
     """
     try:
         os.kill(pid, 0)
@@ -44,8 +45,8 @@ def processes_of(text: str) -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat after the name: state, parent … Empty if there is no such
-    process.
+    """Return the fields of /proc/PID/stat after the name: the state, the parent and so on. Return
+    an empty list if there is no such process.
     """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -66,7 +67,9 @@ def cpu_seconds(pid: int) -> float:
 
 
 def wait_until_gone(pids: list[int]) -> None:
-    """Return when none of them is alive. Raise AssertionError if some still are after a minute."""
+    """Wait until none of these processes is alive. Raise AssertionError if one still is after a
+    minute.
+    """
 
     def left() -> list[int]:
         return [pid for pid in pids if is_alive(pid)]
@@ -75,8 +78,8 @@ def wait_until_gone(pids: list[int]) -> None:
 
 
 def wait_until_none(text: str) -> None:
-    """Return when no process has `text` in its command line. A process that is ending may still
-    start one.
+    """Wait until no process has `text` in its command line. A process that is about to end may
+    still start a new process with `text`.
     """
     wait_for(
         lambda: not processes_of(text), lambda: f"processes {processes_of(text)} are still there"
@@ -86,7 +89,7 @@ def wait_until_none(text: str) -> None:
 def start_all(cluster: Cluster) -> None:
     """Start stopped brokers, resume paused ones, and wait until all brokers list each other.
 
-    This is how a test finds a cluster that it shares.
+    Tests that share a cluster call this first, so that each test finds a cluster that works.
     """
     for process in cluster.status().processes:
         if process.state == "paused":

@@ -1,4 +1,6 @@
-"""Each act of the table once, on one real cluster: what it does is seen in the cluster's events."""
+"""Request each act of the supervisor's table once, on one real cluster, and look for the act's
+effect in the cluster's events.
+"""
 
 import re
 import time
@@ -294,7 +296,9 @@ def _alone(envelope: Envelope) -> bool:
 
 
 def test_an_unclean_election_after_kills_and_starts(cluster: Cluster, watcher: Watcher) -> None:
-    """u-0 has the replicas 1 and 2: 2 dies, 1 goes on alone and dies, and 2 comes back."""
+    """u-0 has replicas on brokers 1 and 2. Broker 2 is killed, broker 1 continues alone and is
+    stopped, and broker 2 starts again.
+    """
     wait_for(lambda: in_sync(cluster, "u") == {1, 2}, "u-0 has both replicas in its ISR")
     since = now_us()
     cluster.perform("pause", {"broker": 2})
@@ -363,6 +367,6 @@ def test_what_makes_no_sense_is_refused_in_words(cluster: Cluster) -> None:
 
 
 def test_each_act_of_the_table_was_asked_for_in_words_and_done(watcher: Watcher) -> None:
-    """Runs last. Every dashboard saw these events in its time line."""
+    """This test runs last: it checks the events of all acts that the tests above have requested."""
     asked = watcher.done((*PROCESS_ACTS, *CLUSTER_ACTS))
     assert asked["slow-link"].startswith("slow the link between brokers")

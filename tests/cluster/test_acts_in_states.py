@@ -1,4 +1,6 @@
-"""Every act, in any state of what it acts on, works or is refused with one line."""
+"""Whatever state the brokers and ZooKeeper are in, every act is done or is refused with one
+line.
+"""
 
 from collections.abc import Iterator, Sequence
 

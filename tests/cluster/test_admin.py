@@ -113,8 +113,8 @@ class Told(NamedTuple):
 
 
 def told(cluster: Cluster, broker_id: int) -> Told:
-    """Ask that broker itself. A client asks any broker, and each broker hears of a change in its
-    own time.
+    """Return the metadata that this broker sends. A client would ask any broker, and not every
+    broker hears of a change at the same time.
     """
     answer = ask(cluster, broker_id, MetadataRequest(topics=None), 5)
     hosts = {broker.node_id: broker.host for broker in answer.brokers}
@@ -122,7 +122,9 @@ def told(cluster: Cluster, broker_id: int) -> Told:
 
 
 def set_broker_configs(cluster: Cluster, name: str, configs: dict[str, str]) -> None:
-    """Set the configs of all brokers if `name` is empty, which confluent-kafka cannot express."""
+    """Set the configs of the broker `name`, or of all brokers if `name` is empty. confluent-kafka
+    cannot send a request with an empty name.
+    """
     entries = [AlterableConfig(name=key, value=value) for key, value in configs.items()]
     request = IncrementalAlterConfigsRequest(
         resources=[AlterConfigsResource(resource_type=4, resource_name=name, configs=entries)]
@@ -132,7 +134,9 @@ def set_broker_configs(cluster: Cluster, name: str, configs: dict[str, str]) -> 
 
 
 def log_start(cluster: Cluster, broker_id: int, topic: str, partition: int) -> int:
-    """Return where that broker's own replica starts, leader or not; -1 without a replica."""
+    """Return the log start offset of the replica on this broker, which may lead or follow. Return
+    -1 if the broker has no replica.
+    """
 
     wanted = ListOffsetsTopic(
         name=topic, partitions=[ListOffsetsPartition(partition_index=partition, timestamp=-2)]
@@ -283,7 +287,7 @@ def test_partitions_are_added_under_a_running_producer(
 def test_a_topic_is_deleted_while_a_broker_is_down(cluster: Cluster, admin: AdminClient) -> None:
     """The topic is gone for clients at once, and soon from the other brokers' disks.
 
-    The broker that was down deletes it when it is back.
+    The broker that was down deletes the topic after it has started again.
     """
     create(admin, "doomed")
     wait_for(
@@ -328,7 +332,9 @@ def test_a_topic_is_deleted_while_a_broker_is_down(cluster: Cluster, admin: Admi
 
 
 def test_a_running_broker_is_advertised_under_another_name(cluster: Cluster) -> None:
-    """The znode is written again, the controller tells all brokers, and these tell clients."""
+    """The broker writes its znode again, the controller informs all brokers, and the brokers inform
+    the clients.
+    """
     set_broker_configs(
         cluster, "1", {"advertised.listeners": f"PLAINTEXT://localhost:{cluster.port(1)}"}
     )

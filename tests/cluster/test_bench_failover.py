@@ -1,4 +1,6 @@
-"""`bench failover` runs on a few partitions, without the peer, which needs Java and minutes."""
+"""`bench failover` runs on a few partitions. It is not run with Apache Kafka, because that would
+need Java and several minutes.
+"""
 
 import json
 

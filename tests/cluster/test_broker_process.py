@@ -142,7 +142,7 @@ def port_of(processes: Processes, name: str) -> int:
 
 
 def address_of(processes: Processes, name: str, broker_id: int) -> str:
-    """Return host:port of a broker that knows itself.
+    """Wait until a broker lists itself in its metadata, and return its host:port.
 
     A broker that has just started tells clients that there is no broker, until there is a
     controller.
@@ -158,8 +158,8 @@ def address_of(processes: Processes, name: str, broker_id: int) -> str:
 
 
 def test_a_brokers_life(processes: Processes) -> None:
-    """Generated id, topics, records, SIGTERM, clean start, kill -9, recovery: no acked record is
-    lost.
+    """A broker gets a generated id, stores records, is stopped with SIGTERM, starts again, is
+    killed with kill -9 and recovers its logs. No acked record is lost.
     """
     properties = processes.properties("k")
     broker = processes.start(properties)
@@ -250,9 +250,10 @@ def fetch(port: int, topic: str, offset: int) -> int:
 
 @pytest.mark.skipif(not hasattr(os, "sendfile"), reason="this system has no sendfile")
 def test_records_of_more_than_a_batch_never_enter_a_running_broker(processes: Processes) -> None:
-    """Zero copy, counted where it happens (spec S6).
+    """Zero copy, as the broker itself counts it (spec S6).
 
-    A reader that is behind gets all its records by sendfile. A single batch is read.
+    A consumer that is far behind gets all its records by sendfile. A single new batch is first read
+    into the broker.
     """
     properties = processes.properties("z")
     processes.start(properties)

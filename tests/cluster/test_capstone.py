@@ -1,4 +1,6 @@
-"""The capstone on a real cluster: some moments, with all parts by the references."""
+"""Play some moments of the capstone on a real cluster. The reference solutions stand in for all
+parts of the learner's broker.
+"""
 
 import pytest
 

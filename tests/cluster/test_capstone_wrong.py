@@ -1,4 +1,6 @@
-"""The capstone proves itself: with one wrong part at a time, its moment fails as stated."""
+"""If one part of the learner's broker is wrong, the capstone's moment for this part fails, in the
+expected step and with the expected text.
+"""
 
 import pytest
 from rich.console import Console

@@ -1,4 +1,6 @@
-"""A compacted topic on real brokers that are killed in the middle: each key's last value stays."""
+"""A compacted topic on real brokers that are killed during the compaction: the last value of each
+key is kept.
+"""
 
 import random
 from collections.abc import Iterator
@@ -39,7 +41,8 @@ def bases(cluster: Cluster, broker: int) -> list[int]:
 
 def is_clean(cluster: Cluster, broker: int) -> bool:
     """Return whether only the active segment is dirty. A follower that copied a clean log may have
-    no other. A follower that has just begun its log again may have no file for a moment.
+    only the active segment. A follower that has just begun its log again may have no segment for a
+    moment.
     """
     found = bases(cluster, broker)
     if not found:
@@ -50,7 +53,7 @@ def is_clean(cluster: Cluster, broker: int) -> bool:
 
 
 def unfinished(cluster: Cluster, broker: int) -> list[str]:
-    """Return the files of a cleaning that runs. A follower may clean what it has copied."""
+    """Return the files of a compaction that is not finished. Followers compact their logs too."""
     names = [path.name for path in cluster.replica(broker, TOPIC, 0).iterdir()]
     return [name for name in names if name.endswith((".cleaned", ".swap"))]
 

@@ -1,4 +1,4 @@
-"""Our consumers on real brokers while one is killed: nothing that was acknowledged is lost."""
+"""Our consumers read from real brokers while a broker is killed: no acknowledged record is lost."""
 
 import asyncio
 

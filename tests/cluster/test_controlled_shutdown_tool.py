@@ -34,7 +34,9 @@ def cluster() -> Iterator[Cluster]:
 
 
 def leaders(admin: AdminClient, topic: str = TOPIC) -> dict[int, int]:
-    """Return the leaders as any broker reports them. Each hears of a change in its own time."""
+    """Return the leaders as one of the brokers reports them. Not every broker hears of a change at
+    the same time.
+    """
     partitions = admin.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions
     return {number: partition.leader for number, partition in partitions.items()}
 

@@ -1,7 +1,7 @@
 """Ctrl-C at a terminal: one line, exit code 130, and no process is left.
 
-The moments are those that the commands' own output or files show. A terminal sends SIGINT to all
-processes of its foreground group, and so do these tests.
+The tests send Ctrl-C when the command's output or files show that it has reached a certain moment.
+Like a terminal, they send SIGINT to all processes of the command's process group.
 """
 
 import os
@@ -70,8 +70,8 @@ class Command:
         return self._output.read_text(encoding="utf-8", errors="replace")
 
     def children(self) -> list[int]:
-        """Return the processes that the command has started. The script that becomes the command
-        starts some before it, such as `readlink`; those do not count.
+        """Return the processes that the command has started. The shell script that becomes the
+        command first starts processes such as `readlink`, which do not count.
         """
         program = os.readlink(f"/proc/{self.process.pid}/exe")
         return children_of(self.process.pid) if "python" in Path(program).name else []
@@ -147,8 +147,8 @@ def test_a_benchmark_with_a_process_beside_it(home: Path) -> None:
 
 
 def test_a_benchmark_that_only_counts(home: Path) -> None:
-    """It prints nothing until it is done. So it runs on and on, and is interrupted after it has
-    worked for a while.
+    """This benchmark prints nothing until it is done. So the test gives it very much work, and
+    interrupts it after two seconds of CPU time.
     """
     command = Command(home, "bench", "codecs", "--repeats", "1000000")
     command.wait_for(lambda: cpu_seconds(command.process.pid) > 2, "two seconds of work")
@@ -170,8 +170,8 @@ def test_a_demo_that_waits_for_ps(home: Path) -> None:
 
 @pytest.mark.parametrize("file", ["supervisor.log", "broker-0/broker.log", "broker-2/events.json"])
 def test_while_a_cluster_starts(home: Path, file: str) -> None:
-    """Its ZooKeeper takes connections and answers nothing, so the cluster is not ready before the
-    key comes, however late that is.
+    """The cluster's ZooKeeper accepts connections but answers nothing. So the cluster never gets
+    ready, and Ctrl-C always comes during the start.
     """
     with socket.create_server(("127.0.0.1", 0)) as silent:
         zookeeper = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -261,7 +261,7 @@ def test_nothing(interrupted):
 
 
 def test_the_set_up_of_a_test(tmp_path: Path) -> None:
-    """pytest's own `tmp_path` has begun, and the set-up never ends."""
+    """Ctrl-C comes in a fixture, after pytest's fixture `tmp_path` was set up."""
     file = tmp_path / "test_interrupted.py"
     file.write_text(_INTERRUPTED_IN_ITS_SET_UP)
     ended = subprocess.run(
@@ -277,7 +277,7 @@ def test_the_set_up_of_a_test(tmp_path: Path) -> None:
 
 
 def test_a_set_up(home: Path) -> None:
-    """While packages are fetched by an installer that never returns."""
+    """Ctrl-C comes while an installer, which never returns, fetches packages."""
     tools = home / "bin"
     tools.mkdir()
     uv = tools / "uv"

@@ -1,5 +1,5 @@
-"""A real broker whose files were damaged while it was down: it says what it found, heals itself,
-and is in the ISR again.
+"""A real broker whose files were damaged while it was down: it reports the damage, repairs its
+logs, and joins the ISR again.
 """
 
 import os
@@ -114,7 +114,9 @@ def ke(command: object, *words: str) -> str:
 def test_a_start_and_why_say_which_parts_failed_and_which_process_is_gone(
     cluster: Cluster,
 ) -> None:
-    """First the high watermarks cannot be read, and then the recording cannot be written."""
+    """First the broker cannot read its file of high watermarks. Then it cannot write its recording
+    of events.
+    """
     cluster.stop(1)
     marks = cluster.log_dirs(1)[0] / "replication-offset-checkpoint"
     marks.write_text("nonsense\n")

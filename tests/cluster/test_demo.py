@@ -1,5 +1,5 @@
-"""The demo as a user starts it, without a terminal: its figures, its exit code, and no process
-left.
+"""The demo as a user starts it, without a terminal: its figures, its exit code, and that no process
+is left afterwards.
 """
 
 import signal

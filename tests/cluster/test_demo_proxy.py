@@ -1,4 +1,6 @@
-"""`demo proxy` as a user starts it: the producer that started on the proxy continues without it."""
+"""`demo proxy` as a user starts it: the producer that got its metadata from the proxy continues
+after the proxy has ended.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""`trace`, `story`, `why` and `chain` on one real cluster: each answers its question live."""
+"""`trace`, `story`, `why` and `chain` on one real cluster: each command answers its question while
+the cluster runs.
+"""
 
 import asyncio
 import json

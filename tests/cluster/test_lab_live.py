@@ -1,5 +1,5 @@
-"""The exercises in a live cluster: each reference works with it, and a wrong answer shows there
-too.
+"""The exercises in a live cluster: each reference solution works there, and a wrong answer is found
+there too.
 """
 
 import asyncio
@@ -352,7 +352,7 @@ def test_the_reference_holds_in_a_live_cluster(exercise_id: str, last: str) -> N
 def test_all_parts_serve_in_all_brokers_while_the_controller_is_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`lab my-broker --prove --solutions`, with fewer records: its speed is not judged."""
+    """Run `lab my-broker --prove --solutions` with fewer records. The speed is not judged."""
     monkeypatch.setattr(my_broker_proof, "REPEATS", 1)
     monkeypatch.setattr(my_broker_proof, "MANY", 500)
     monkeypatch.setattr(my_broker_proof, "ONE_BY_ONE", 10)
@@ -364,7 +364,9 @@ def test_all_parts_serve_in_all_brokers_while_the_controller_is_killed(
 
 
 def test_the_shipped_code_stands_in_for_the_reference() -> None:
-    """A copy of the course without solutions asks it whether the machine is too busy."""
+    """In a copy of the course without solutions, the shipped code runs first, to find out whether
+    the machine is too busy.
+    """
     steps = list(check_live(EXERCISE, None, lambda _: None, PATIENCE_S))
     assert [step for step in steps if not step.passed] == []
     assert len(steps) == 3
@@ -388,7 +390,7 @@ def test_a_wheel_that_never_stores_lets_operations_run_early(tmp_path: Path) -> 
 
 
 def test_a_broker_does_not_start_with_a_file_that_imports_our_modules(tmp_path: Path) -> None:
-    """The course is out of reach of the learner's process in a live broker too."""
+    """The learner's process cannot import the course's modules, in a live broker too."""
     file = tmp_path / "timing_wheel.py"
     swap = (
         f"import sys; sys.path.insert(0, {str(ROOT.parent)!r})\n"
@@ -400,7 +402,9 @@ def test_a_broker_does_not_start_with_a_file_that_imports_our_modules(tmp_path: 
 
 
 async def past_and_snapshot(address: EventsAddress) -> list[Event]:
-    """Return all that a process has emitted since its start, and its state."""
+    """Return all events that a process has emitted since its start, and the events of its present
+    state.
+    """
     events: list[Event] = []
     past_is_over = False  # the past has snapshots as well
     async for envelope in subscribe(address, gauges=False, since_us=0):
@@ -412,8 +416,8 @@ async def past_and_snapshot(address: EventsAddress) -> list[Event]:
 
 
 def told(home: Path) -> list[Event]:
-    """Return the events about links that are not of the link to the other building, which the
-    ticket names. `cluster status` shows that one only.
+    """Return the events that would tell the learner which other links have faults. The ticket names
+    only the link to the other building, and `cluster status` shows only that link.
     """
     made = plan(0)
     far = {made.leader, made.far}
@@ -441,7 +445,9 @@ def told(home: Path) -> list[Event]:
 
 
 def test_an_operator_brings_the_cluster_of_03_5_back(tmp_path: Path) -> None:
-    """It is in trouble at first, for the two reasons that the ticket leaves open."""
+    """At first two checks fail. The ticket does not say why, and the operator has to find the
+    reasons.
+    """
 
     def failed() -> list[str]:
         steps = trouble.check_state(tmp_path, lambda _: None, tmp_path)
@@ -466,8 +472,8 @@ def test_an_operator_brings_the_cluster_of_03_5_back(tmp_path: Path) -> None:
 
 
 def test_an_operator_brings_the_move_of_04_6_home(tmp_path: Path) -> None:
-    """The controller's orders do not reach the new replica; the other trouble is proved by
-    `lab check 04-6 --solutions --live`.
+    """Here the controller's requests do not reach the new replica. `lab check 04-6 --solutions
+    --live` tests the exercise with its second cause.
     """
     seed = next(seed for seed in range(20) if move.plan(seed).missing == "orders")
     made = move.plan(seed)
@@ -517,8 +523,8 @@ def test_an_operator_ends_the_three_alarms_of_10_5(tmp_path: Path) -> None:
 
 @pytest.mark.rotated
 def test_an_operator_gives_the_broker_of_05_7_peace(tmp_path: Path) -> None:
-    """Its own setting is wrong; the other trouble is proved by `lab check 05-7 --solutions
-    --live`.
+    """Here a setting of the broker is wrong. `lab check 05-7 --solutions --live` tests the exercise
+    with its second cause.
     """
     seed = next(seed for seed in range(20) if session.plan(seed).cause == "setting")
     made = session.plan(seed)
@@ -545,8 +551,8 @@ def test_an_operator_gives_the_broker_of_05_7_peace(tmp_path: Path) -> None:
 
 @pytest.mark.rotated
 def test_an_operator_gives_the_zookeeper_of_05_8_its_majority(tmp_path: Path) -> None:
-    """A server has lost its snapshots; the other damage is proved by `lab check 05-8 --solutions
-    --live`.
+    """Here a ZooKeeper server has lost its snapshots. `lab check 05-8 --solutions --live` tests the
+    exercise with its second kind of damage.
     """
     try:
         check_installed()
@@ -579,7 +585,9 @@ def test_an_operator_gives_the_zookeeper_of_05_8_its_majority(tmp_path: Path) ->
 def test_an_operator_restarts_the_cluster_of_06_6_and_the_shop_notices_nothing(
     tmp_path: Path,
 ) -> None:
-    """With another seed than the reference has, whose broker that is down is not preferred."""
+    """This test has a different seed than the reference solution: the broker that is down is not
+    the preferred leader.
+    """
     seed = next(
         seed for seed in range(20) if rolling.plan(seed).down != rolling.plan(seed).preferred
     )
@@ -612,8 +620,8 @@ def test_an_operator_restarts_the_cluster_of_06_6_and_the_shop_notices_nothing(
 
 @pytest.mark.rotated
 def test_an_operator_brings_the_partition_of_07_6_back(tmp_path: Path) -> None:
-    """The disk of the last one lives; the other trouble is proved by `lab check 07-6 --solutions
-    --live`.
+    """Here the disk of the broker that died last still works. `lab check 07-6 --solutions --live`
+    tests the exercise with a disk that is gone.
     """
     seed = next(seed for seed in range(20) if not dead.plan(seed).disk_gone)
     made = dead.plan(seed)
@@ -638,8 +646,8 @@ def test_an_operator_brings_the_partition_of_07_6_back(tmp_path: Path) -> None:
 
 
 def test_an_operator_ends_the_transaction_of_15_6(tmp_path: Path) -> None:
-    """Another job of the same cluster is left alone; `lab check 15-6 --wrong --live` proves that it
-    is judged.
+    """A second job on the same cluster is not touched. `lab check 15-6 --wrong --live` tests that
+    the check notices if the second job is disturbed.
     """
     made = open_transaction.plan(3)
 
@@ -661,8 +669,9 @@ def test_an_operator_ends_the_transaction_of_15_6(tmp_path: Path) -> None:
 
 @pytest.mark.rotated
 def test_an_operator_opens_the_door_of_08_6(tmp_path: Path) -> None:
-    """Nobody is at the address; the other troubles are proved by `lab check 08-6 --solutions
-    --live`, and by the next lines: moving the door is no way out.
+    """Here nobody listens at the address that the broker advertises. `lab check 08-6 --solutions
+    --live` tests the exercise with other causes. It is not a solution to let the broker listen at
+    that address: the check then says that `listeners` was changed.
     """
     seed = next(seed for seed in range(20) if doors.plan(seed).kind == doors.NOBODY)
     broker = doors.plan(seed).broker
@@ -689,8 +698,9 @@ def test_an_operator_opens_the_door_of_08_6(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_another_leader_empties_the_buffer_of_12_7(tmp_path: Path) -> None:
-    """The broker in the other building leads, so that nobody needs the link that is cut; `lab check
-    12-7 --solutions --live` heals the link.
+    """A link between two brokers has a fault. Here the operator makes the broker in the other
+    building the leader, so that nobody needs this link. In `lab check 12-7 --solutions --live` the
+    operator heals the link.
     """
     seed = next(seed for seed in range(20) if buffer.plan(seed).cause == buffer.LINK)
     made = buffer.plan(seed)
@@ -708,8 +718,9 @@ def test_another_leader_empties_the_buffer_of_12_7(tmp_path: Path) -> None:
 
 @pytest.mark.rotated
 def test_an_operator_empties_the_buffer_of_12_7(tmp_path: Path) -> None:
-    """Each request carries one order; the other trouble is proved by `lab check 12-7 --solutions
-    --live`. More memory is no way out, and a setting that there is not is said.
+    """Here each request carries only one order. `lab check 12-7 --solutions --live` tests the
+    exercise with its second cause. More memory does not help, and the check reports a setting that
+    does not exist.
     """
     seed = next(seed for seed in range(20) if buffer.plan(seed).cause == buffer.BATCHES)
     said = "the shop is open, and its orders need acks=all"
@@ -736,8 +747,8 @@ def test_an_operator_empties_the_buffer_of_12_7(tmp_path: Path) -> None:
 
 
 def test_an_operator_resets_the_group_of_14_6(tmp_path: Path) -> None:
-    """A reset by offsets is as good as one by time; that one is proved by `lab check 14-6
-    --solutions --live`.
+    """Here the operator resets the group to offsets. `lab check 14-6 --solutions --live` resets the
+    group to a time. Both are right.
     """
     seed = next(seed for seed in range(20) if day.plan(seed).closed == 2)
     made = day.plan(seed)
@@ -765,7 +776,9 @@ def test_an_operator_resets_the_group_of_14_6(tmp_path: Path) -> None:
 
 
 def not_there_any_more(pid: int) -> bool:
-    """Return whether a process ends, as the shop does with its cluster."""
+    """Wait for the end of a process, and return whether it has ended. The shop's process must end
+    when its cluster ends.
+    """
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         try:
@@ -805,8 +818,8 @@ def test_a_partition_shrinks_when_its_cause_is_gone(
 
 @pytest.mark.rotated
 def test_an_operator_empties_the_disk_of_09_8(tmp_path: Path) -> None:
-    """A topic is compacted in place of being cut; `lab check 09-8 --solutions --live` proves the
-    other trouble.
+    """Here a topic is compacted, although old segments should be deleted. `lab check 09-8
+    --solutions --live` tests the exercise with its second cause.
     """
     seed = next(n for n in range(50) if disk.plan(n).setting == disk.POLICY)
     made = disk.plan(seed)
@@ -849,7 +862,9 @@ def test_an_operator_empties_the_disk_of_09_8(tmp_path: Path) -> None:
 def test_an_operator_ends_the_lag_of_13_8(
     cause: str, acts: list[list[object]], tmp_path: Path
 ) -> None:
-    """`lab check 13-8 --solutions --live` proves the third cause. More workers do not help here."""
+    """`lab check 13-8 --solutions --live` tests the exercise with its third cause. With the two
+    causes of this test, more workers do not help.
+    """
     seed = next(seed for seed in range(20) if lag.plan(seed).cause == cause)
     falls = "the lag is small, or it falls"
     lag_grows.begin(seed, tmp_path, lambda _: None, tmp_path)

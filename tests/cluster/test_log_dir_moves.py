@@ -1,5 +1,5 @@
-"""Replicas move between log dirs on real brokers under load, and the broker is killed in the
-middle: no acknowledged record is lost.
+"""Replicas move between log dirs on real brokers under load, and a broker is killed during the
+move: no acknowledged record is lost.
 """
 
 import asyncio

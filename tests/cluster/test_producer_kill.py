@@ -1,4 +1,6 @@
-"""Our producer on real brokers while a leader is killed: what is acknowledged is stored, once."""
+"""Our producer on real brokers while a leader is killed: each acknowledged record is stored exactly
+once.
+"""
 
 import asyncio
 
@@ -47,7 +49,9 @@ def read_all(servers: str) -> dict[int, list[tuple[int, str]]]:
 
 
 async def produce(cluster: Cluster, victim: int) -> dict[int, list[tuple[int, str]]]:
-    """Send records, kill the leader of partition 0 in between, and return what was acknowledged."""
+    """Send records, kill the leader of partition 0 after some of them, and return the acknowledged
+    ones.
+    """
     acked: dict[int, list[tuple[int, str]]] = {p: [] for p in range(PARTITIONS)}
     futures = []
     async with Producer(

@@ -1,5 +1,5 @@
-"""A metadata proxy in front of two real clusters: where clients are led, and what happens when one
-is gone (spec B3).
+"""A metadata proxy in front of two real clusters: to which cluster the proxy leads a client, and
+what happens when one cluster is gone (spec B3).
 """
 
 import tempfile
@@ -50,7 +50,9 @@ class World(NamedTuple):
 
 @pytest.fixture
 def world(shared: World) -> World:
-    """Return both clusters, up and known to the proxy, whatever an earlier test did."""
+    """Return two clusters that are up and that the proxy knows, whatever an earlier test has
+    done.
+    """
     start_all(shared.west)
     wait_for(
         lambda: all(states_of(shared.proxy, target)[-1:] == ["Up"] for target in ("east", "west")),
@@ -108,10 +110,11 @@ def test_by_client_id_and_spread(world: World) -> None:
 def test_a_topics_rule_does_not_lead_a_client_whose_first_request_names_no_topic(
     world: World,
 ) -> None:
-    """librdkafka's first request names no topic, so the rule without a topic leads it.
+    """librdkafka's first request names no topic, so the proxy uses the rule without a topic.
 
-    It is chance whether it then asks a broker or the proxy again for its topic. By client id it
-    finds it. The Java clients name their topic at once (tests/interop/test_clients_on_proxy.py).
+    librdkafka sends its next request, which names the topic, to a broker or to the proxy, by
+    chance. So only a rule for the client id leads librdkafka to the right cluster for certain. The
+    Java clients name their topic at once (tests/interop/test_clients_on_proxy.py).
     """
 
     def led_to(client_id: str) -> list[str]:

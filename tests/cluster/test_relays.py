@@ -1,4 +1,5 @@
-"""A real cluster --with-relays: its links to clients and to ZooKeeper, and the end of the relay.
+"""A real cluster --with-relays: faults in its links to clients and to ZooKeeper, and the death of
+the relay.
 
 It has a control plane too, so every broker has all four kinds of connections.
 """

@@ -1,4 +1,4 @@
-"""Throttled replication between real brokers: what is held back takes its time.
+"""Throttled replication between real brokers takes as long as the throttle says.
 
 The lower bound of that time is exact, whatever the machine. A broker sends throttled records only
 while their rate is within the bound. So within a window of 11 s, N bytes need at least (N - one
@@ -61,8 +61,8 @@ def admin_of(cluster: Cluster) -> AdminClient:
     return AdminClient(
         {
             "bootstrap.servers": cluster.bootstrap_servers,
-            # else it asks once when a broker goes, and may then wait minutes for a controller that
-            # was still named
+            # Refresh the metadata often. Otherwise the client requests metadata once when a broker
+            # goes, may get the old controller, and then may wait for it for minutes.
             "topic.metadata.refresh.interval.ms": 500,
             "log_level": 0,
         }
@@ -98,7 +98,9 @@ def is_of(cls: type, broker: int):
 
 
 def copied_in_s(watcher: Watcher, since_us: int, topic: str) -> float:
-    """Return the time from the follower's connection, just before its first fetch, to the ISR."""
+    """Return the time, in seconds, from the follower's connection to its entry into the ISR. The
+    follower connects just before its first fetch.
+    """
     connected = watcher.wait(is_of(FetcherConnected, 1), "the follower connects", since_us)
 
     def grew(e: Envelope) -> bool:

@@ -1,4 +1,4 @@
-"""When a cluster does not get ready, the terminal gives each broker's own cause, not only the
+"""When a cluster does not get ready, the terminal shows the reason for each broker, not only the
 time-out.
 """
 
@@ -60,7 +60,7 @@ def test_a_zookeeper_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_brokers_that_do_not_understand_each_other_are_told_with_what_they_refuse(
     tmp_path: Path,
 ) -> None:
-    """By hand one broker is set to 2.0 altogether, while the controller speaks 2.8."""
+    """One broker is configured for 2.0 in all respects, while the controller speaks 2.8."""
     own = {1: {"edu.api.level": "2.0", "inter.broker.protocol.version": "2.0"}}
     with running_cluster(
         "mixed", brokers=2, broker_props=own, home=tmp_path, wait=False
@@ -70,7 +70,9 @@ def test_brokers_that_do_not_understand_each_other_are_told_with_what_they_refus
         cluster.start(1, wait=False)
 
         def refusal() -> str:
-            """Return what the cluster says once broker 1 is registered, and "" before."""
+            """Return the cluster's error message if it says that broker 1 is registered, otherwise
+            "".
+            """
             with pytest.raises(ClusterError) as failed:
                 cluster.wait_ready(timeout_s=10)
             found = str(failed.value)

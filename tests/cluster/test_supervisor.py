@@ -1,4 +1,6 @@
-"""The supervisor with real brokers: its acts, its events, and no process left behind."""
+"""The supervisor with real brokers: its acts, its events, and that no process is left at the
+end.
+"""
 
 import os
 import signal
@@ -176,7 +178,9 @@ def test_wrong_token_changes_nothing(cluster: Cluster) -> None:
 
 
 def test_a_second_cluster_beside_it_on_the_zookeeper_of_the_first(cluster: Cluster) -> None:
-    """Another name, other ports, and by a chroot another tree on the same ZooKeeper."""
+    """The second cluster has a different name and different ports. On the shared ZooKeeper it has a
+    chroot.
+    """
     with running_cluster(
         "second", brokers=1, zookeeper=f"{cluster.zookeeper_connect}/second"
     ) as second:
@@ -303,8 +307,8 @@ def test_nothing_is_left_when_the_owner_ends(
 
 @pytest.mark.parametrize("after_s", [0.15, 0.4, 0.8, 1.3])
 def test_ctrl_c_during_cluster_up_leaves_nothing(tmp_path: Path, after_s: float) -> None:
-    """At any moment: while Python starts, the supervisor starts, brokers start, or when it is
-    ready.
+    """Ctrl-C may come at any moment: while Python, the supervisor or the brokers start, or when the
+    cluster is ready.
     """
     environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path)}
     command = python_command("kafka_edu", "cluster", "up", "--cluster", "hasty")

@@ -1,4 +1,4 @@
-"""The questions that the commands for Spark ask about topics, on one real broker."""
+"""The functions with which the Spark commands look up topics, on one real broker."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
 """The transactional program of docs/clients.md on real brokers, and Ctrl-C in a transaction.
 
-One line is printed, the transaction is aborted at once, and what was committed stays. After
-SIGKILL, the coordinator aborts after transaction.timeout.ms.
+After Ctrl-C, one line is printed, the transaction is aborted at once, and committed records stay.
+After SIGKILL, the coordinator aborts the transaction after transaction.timeout.ms.
 """
 
 import os
@@ -68,7 +68,9 @@ def loud(servers: str) -> str:
 
 
 class Program:
-    """A program of a page in a process of its own, with other brokers and another topic."""
+    """A process that runs the program of a documentation page, with the test's brokers and
+    topic.
+    """
 
     def __init__(self, folder: Path, text: str, servers: str, loud: str) -> None:
         file = folder / "program.py"

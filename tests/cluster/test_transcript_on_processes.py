@@ -1,9 +1,9 @@
-"""The essentials of `leader_epoch_truncation.txt`, on real processes with a real client.
+"""The main steps of `leader_epoch_truncation.txt`, on real processes with a real client.
 
-The transcript itself runs in virtual time. A follower stands still: the ISR shrinks, and acks=all
-is answered. The leader is killed with -9: another is elected from the ISR, in the order of the
-replicas. The old leader comes back: it asks by leader epoch where to cut its log, catches up, and
-is in the ISR again. No acked record is lost.
+The transcript itself runs in virtual time. A follower stands still: the ISR shrinks, and produces
+with acks=all are answered. The leader is killed with kill -9: the next replica in the ISR becomes
+the leader. The old leader starts again: it asks by leader epoch where to cut its log, catches up,
+and is in the ISR again. No acked record is lost.
 """
 
 from pathlib import Path
@@ -59,7 +59,7 @@ class AckedProducer:
 
 
 def wait_for_isr(cluster: Cluster, leader: int, wanted: set[int], timeout_s: float = 60) -> None:
-    """Return when that leader reports this ISR, in a snapshot or in an event."""
+    """Wait until the broker `leader` reports the ISR `wanted`, in a snapshot or in an event."""
     with TraceClient(cluster.events_address(leader)) as events:
 
         def holds(envelope: Envelope) -> bool:

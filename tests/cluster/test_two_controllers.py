@@ -2,7 +2,7 @@
 ZooKeepers.
 
 /controller is deleted, overwritten and corrupted by hand. A controller is stopped by SIGSTOP while
-another is elected: once with its session alive, once across the session's end. A broker's session
+another broker is elected: once its session survives, once its session expires. A broker's session
 ends. No acked record is lost.
 """
 
@@ -53,7 +53,9 @@ class World:
         create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
 
     def ruled(self) -> Ruled | None:
-        """Return None while /controller does not exist, or names no broker of ours."""
+        """Return the controller and its epoch, or None if /controller does not exist or names no
+        broker of this cluster.
+        """
         try:
             broker = json.loads(self.zk.get("/controller")[0])["brokerid"]
         except (LookupError, ValueError, TypeError, KazooException):
@@ -119,8 +121,8 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     asleep = world.until_elected(ruler.epoch)
     wait_until_in_sync(world.cluster.bootstrap_servers, TOPIC, PARTITIONS)
 
-    # The controller sleeps for less than its session. It wakes with a topic to create, and does not
-    # know that it was replaced.
+    # The controller is paused for less than its session time-out. When it wakes, it must handle a
+    # new topic, and does not know yet that another broker is the controller.
     world.cluster.pause(asleep.broker)
     world.zk.create("/brokers/topics/slept", b'{"version":1,"partitions":{"0":[0,1,2]}}')
     world.zk.delete("/controller")
@@ -162,8 +164,8 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
 
 
 def one_ruler_an_epoch(events: list[Envelope]) -> None:
-    """Check that no older controller overwrote a newer one: in each state znode the epochs rise
-    with the versions.
+    """Check that no older controller overwrote the state of a newer controller: in each state
+    znode, a later version never has a lower controller epoch.
     """
     elected = [e.event.epoch for e in events if isinstance(e.event, ControllerElected)]
     assert sorted(elected) == list(range(1, len(elected) + 1))
@@ -184,11 +186,13 @@ def one_ruler_an_epoch(events: list[Envelope]) -> None:
 
 
 def the_sleeper_was_fenced(events: list[Envelope], asleep: Ruled) -> None:
-    """Check how the controller woke with a topic to create.
+    """A controller was paused, and woke when a new topic had to be handled. Check that it was
+    fenced.
 
-    Either the controller tried, and ZooKeeper refused the write. Or its connection had been closed,
-    and it got both events at once, the end of the session first. (tests/unit/sim/test_fencing.py
-    has the first case for certain.) The topic was created once, by the other controller.
+    There are two possible cases. The controller tried to create the topic's partitions, and
+    ZooKeeper refused the write. Or its connection had been closed, and it heard of the end of its
+    session before it heard of the topic. (tests/unit/sim/test_fencing.py always plays the first
+    case.) The topic's partitions were created once, by the new controller.
     """
     done = [
         e.event
@@ -213,9 +217,9 @@ def the_sleeper_was_fenced(events: list[Envelope], asleep: Ruled) -> None:
 
 
 def registered_anew(events: list[Envelope], broker: int) -> None:
-    """Check that it registered again each time its session had ended.
+    """Check that the broker registered again each time its session had expired.
 
-    That is once because of this test, and more often only on a very busy machine.
+    The test makes the session expire once. On a very busy machine it may expire more often.
     """
     own = [e.event for e in events if e.broker == broker]
     epochs = [event.broker_epoch for event in own if isinstance(event, BrokerRegistered)]

@@ -45,7 +45,9 @@ class Watcher:
         )[0]
 
     def done(self, acts: Iterable[Act]) -> dict[str, str]:
-        """Check that each of these acts was asked for and done. Return what it was in words."""
+        """Check that each of these acts was requested and done. Return the text of each act by its
+        name.
+        """
         names = {act.name for act in acts}
         events = [e.event for e in list(self.envelopes)]
         done = {e.action for e in events if isinstance(e, supervisor.ActionDone) and e.ok}

@@ -171,7 +171,7 @@ def beside_controller(broker: Broker) -> int:
 
 
 class SimLine:
-    """The client's end of a simulated connection; it is also its receiver."""
+    """The client's end of a simulated connection. It is also the object that receives the bytes."""
 
     def __init__(self, broker: SimulatedBroker) -> None:
         self._broker = broker
@@ -255,8 +255,8 @@ def decoded_records(data: bytes) -> object:
 
 
 def _times_by_producer(header: BatchHeader, entry: bytes) -> str:
-    """Return the producer's own timestamps. With log append time the header's timestamps hide them
-    from every reader.
+    """Return the timestamps that the producer set. With log append time, every reader sees the
+    broker's timestamps from the header instead.
     """
     if header.magic < MAGIC_V2 or header.timestamp_type is not TimestampType.LOG_APPEND_TIME:
         return ""
@@ -276,9 +276,10 @@ def normalised(
     records: Callable[[bytes], object] = size_of_records,
     words: bool = False,
 ) -> object:
-    """Return the response in a form that JSON can hold and that two brokers share. Structs become
-    dicts, bytes become hex, records become the result of `records`, and lists of structs are
-    sorted. For a value that a broker makes for itself, only its presence is kept.
+    """Return the response in a form that JSON can hold, and in which the responses of two brokers
+    can be compared. Structs become dicts, bytes become hex, records become the result of `records`,
+    and lists of structs are sorted. For a value that a broker makes for itself, only its presence
+    is kept.
 
     A text for people becomes "text", unless `words` are wanted. Null and the empty text stay as
     they are.

@@ -125,8 +125,8 @@ class Asker:
     def ask_body(
         self, name: str, request: type[Message], version: int, body: bytes
     ) -> Any:  # the caller knows the type of the answer
-        """Send a body that no encoder writes. `request` is the type that it is meant to be. The
-        rest is as in `ask`.
+        """Send a body that no encoder writes. `request` is the type of request whose header is sent
+        before the body. The other parameters and the result are as in `ask`.
         """
         if request.KEY is None:
             raise ValueError(f"{request.__name__} is not a request")
@@ -239,8 +239,8 @@ class Replay:
     """Sends the recorded requests to another broker and compares the answers."""
 
     def __init__(self, broker: Broker, retries: int = RETRIES) -> None:
-        """`retries`: how often a request with `until` is sent at most, until its answer is the
-        recorded one.
+        """A request with `until` is sent again until its answer is the recorded one, at most
+        `retries` times.
         """
         self._broker = broker
         self._retries = retries

@@ -1,5 +1,5 @@
-"""Every disk of a cluster is full: ZooKeeper stops and says why, the brokers do not linger, and
-`why` names all of them.
+"""Every disk of a cluster is full: ZooKeeper stops and says why, the brokers stop soon after it,
+and the command `why` names them all.
 
 The disks are real and small. The test is skipped where the system does not let us mount.
 """

@@ -1,4 +1,4 @@
-"""`demo compaction` as a user starts it: real brokers, and two unmodified producers."""
+"""`demo compaction` as a user starts it, with real brokers and two unmodified producers."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""The demo of the eight rules: each broken rule loses the records at which its fault is aimed, and
-no kept one loses any.
+"""The demo of the eight rules: if a rule is broken, exactly the records that its fault aims at are
+lost. If the rule is kept, no record is lost.
 """
 
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The demo of follower fetch: both anomalies at the followers, and none at the leader."""
+"""The demo of follower fetch: readers see both anomalies at the followers, and none at the
+leader.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""A broker whose recording and whose capture of frames lie on full disks goes on as if it had none.
+"""A broker writes its recording and its capture of frames to disks that become full. It continues
+to serve clients without them.
 
 The disks are real and small. The test is skipped where the system does not let us mount.
 """

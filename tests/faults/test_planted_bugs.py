@@ -41,8 +41,8 @@ def test_a_response_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch) ->
         return False if responses % 300 == 0 else enqueue(self, request, parts)
 
     monkeypatch.setattr(Processor, "enqueue_response", drops_some)
-    # The seed decides which responses are dropped. A follower whose fetch is dropped reconnects,
-    # and no client notices.
+    # The seed decides which responses are dropped. If only the response to a follower's fetch is
+    # dropped, the follower reconnects and no client notices. So try several seeds.
     assert any("stuck: " in failures(seed) for seed in range(1, 6))
 
 
@@ -105,9 +105,11 @@ def test_a_reaper_that_stops_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def play_until_found(expected: str, first: int = 1) -> str:
-    """Play seeds from `first` on until a failure contains `expected`, at most twelve.
+    """Play at most twelve seeds, from `first` on, until a failure contains `expected`. Return the
+    failure.
 
-    A short seed may lack the faults it takes. `first` only saves time.
+    One seed is a short run. It may lack the faults that trigger the bug. `first` skips such seeds
+    to save time.
     """
     for seed in range(first, first + 12):
         found = failures(seed)

@@ -1,4 +1,4 @@
-"""The five general scenarios give the facts whose digests are committed.
+"""The facts of the five general scenarios have the digests that are stored in the repository.
 
 The fast tests check the digest of one short run (`tests/unit/sim/scenario/every_fault.sim`).
 """

@@ -1,5 +1,5 @@
-"""Seeds of the general scenarios that once broke a rule. Each comment says what was wrong, in the
-simulator, in the checker, or in a part of kafka-edu. It was corrected.
+"""Seeds of the general scenarios that once broke a rule. The comment after each seed names the bug,
+which was in the simulator, in the checker or in kafka-edu. All these bugs are corrected.
 """
 
 import pytest

@@ -1,4 +1,6 @@
-"""`soak` as a user starts it: half a minute with a kill, in two parts. Ctrl-C ends the first."""
+"""`soak` as a user starts it: it runs for half a minute with a kill, in two parts. Ctrl-C ends the
+first part.
+"""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""docs/watches.md shows what is measured with ten brokers and a thousand partitions."""
+"""The figures in docs/watches.md are those measured with ten brokers and a thousand partitions."""
 
 import re
 from pathlib import Path
@@ -11,9 +11,9 @@ pytestmark = pytest.mark.faults
 
 
 def test_the_page_s_table_is_what_is_measured() -> None:
-    """docs/watches.md gives the same figures to the last digit.
+    """The table in docs/watches.md has exactly the figures that are measured.
 
-    Each row is an event and who watches, then the fields of Cost in their order.
+    Each row has an event, then who watches, then the fields of the class Cost in their order.
     """
     page = (Path(__file__).parents[2] / "docs" / "watches.md").read_text(encoding="utf-8")
     exhibit = measure(10, 1_000)

@@ -1,7 +1,8 @@
 """ZooKeeper's servers killed and paused under an acks=all producer (spec Z1).
 
-No acked record is lost, and no broker loses its session. With Apache's ensemble of three the leader
-goes and another leads. The single embedded server comes back with the content of its log.
+No acked record is lost, and no broker loses its session. In Apache's ensemble of three servers, the
+leader is killed or paused, and another server becomes the leader. The single embedded server starts
+again with the content of its log.
 """
 
 import time
@@ -86,7 +87,7 @@ def registrations(cluster: Cluster) -> dict[str, Registration]:
 
 
 def acked_after(producer: ConfluentProducer, moment: float) -> bool:
-    """Return whether each partition has acked something since `moment`."""
+    """Return whether a record of each partition was acknowledged after `moment`."""
     return all(
         times and times[-1] > moment
         for times in [producer.ack_times[partition] for partition in range(PARTITIONS)]
@@ -94,7 +95,9 @@ def acked_after(producer: ConfluentProducer, moment: float) -> bool:
 
 
 def create(cluster: Cluster, topic: str) -> None:
-    """Make the broker and the controller write to ZooKeeper over the sessions they hold."""
+    """Create a topic, so that the broker and the controller write to ZooKeeper in their present
+    sessions.
+    """
     make_topic(cluster.bootstrap_servers, topic, 1, 3)
 
 

@@ -1,8 +1,9 @@
 """The classes of Kafka's tools in an archive that Java maps at its start.
 
-The interop suites start Kafka's Java tools some hundred times. Nearly all of a start is the loading
-of classes. Java 13 and later can write the classes of one run to a file, and map that file in later
-runs (JEP 350): a start then costs about two thirds of the processor time.
+The interop suites start Kafka's Java tools some hundred times. A start spends nearly all of its
+time on loading classes. Java 13 and later can write the classes of one run to a file, and map that
+file in later runs (JEP 350): a start with such a file needs only about two thirds of the processor
+time.
 """
 
 import functools
@@ -28,8 +29,8 @@ _TOOL: Final = (
 def archive_options(java: tuple[str, ...], jars: Path) -> tuple[str, ...]:
     """Return the options that map the archive of these jars, for the Java of the command `java`.
 
-    The archive is made by the first call, next to the folder of the jars, and found by later ones.
-    A Java that cannot make one gets no options.
+    The first call makes the archive next to the folder of the jars, and later calls find it. For a
+    Java that cannot make an archive, no options are returned.
     """
     version = subprocess.run(
         [*java, "-Xinternalversion"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True

@@ -344,7 +344,9 @@ def codecs_in(servers: str, topic: str, partitions: int) -> set[str]:
 
 
 class ClientContract:
-    """The tests. A client's module has one subclass `Test…` with `client`."""
+    """The tests of the contract. The module of each client has a subclass `Test…`, which sets
+    `client`.
+    """
 
     client: ClassVar[Client]
     _topics = 0
@@ -439,8 +441,8 @@ class ClientContract:
         )  # a controller that still knows the topic would delete it again
         admin = AdminClient(
             rd(servers)
-            # Keep the AdminClient: after its collection, its futures never end, or end with an
-            # error of its own.
+            # Keep a reference to the AdminClient. If it were garbage-collected, its futures would
+            # never end, or would end with a different error.
         )
         with pytest.raises(KafkaException) as refused:
             admin.delete_topics([topic])[topic].result(PATIENCE_S)

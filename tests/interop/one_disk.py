@@ -1,5 +1,5 @@
-"""A log dir that brokers of different makes use in turn, as broker 0 of one cluster, and a list of
-the records that were written to it.
+"""A log dir that brokers of different makes (Apache Kafka's and ours) use in turn, as broker 0 of
+one cluster, and a list of the records that were written to it.
 """
 
 import contextlib

@@ -38,8 +38,8 @@ def main(stories: list[str]) -> None:
 
 
 def of(story: str, cluster: Cluster) -> Cluster:
-    """Return the cluster for this story. For wrong command lines, a tool must report the error
-    before it connects, so these get an address on which nobody listens.
+    """Return the cluster for this story. A tool must report a wrong command line before it
+    connects. So the stories about wrong command lines get an address on which nobody listens.
     """
     return cluster._replace(zookeeper=NOWHERE, bootstrap=NOWHERE) if story in OF_NOBODY else cluster
 

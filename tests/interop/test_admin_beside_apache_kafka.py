@@ -75,7 +75,9 @@ def cluster(brokers: str) -> Iterator[str]:
 
 
 async def until(check: Callable[[], Awaitable[bool]], what: str) -> None:
-    """Ask again and again, because no event of the brokers says it."""
+    """Call `check` again and again until it returns True. No event of the brokers would report
+    this.
+    """
     end = time.monotonic() + PATIENCE_S
     while not await check():
         assert time.monotonic() < end, f"not within {PATIENCE_S} s: {what}"
@@ -83,7 +85,9 @@ async def until(check: Callable[[], Awaitable[bool]], what: str) -> None:
 
 
 class Story:
-    """The same calls on any brokers. `told` has the result of each call."""
+    """Makes a series of calls, which are the same for all brokers. `told` has the result of each
+    call.
+    """
 
     def __init__(self, servers: str, admin: Admin) -> None:
         self.settings: dict[str, object] = {"bootstrap.servers": servers}
@@ -164,7 +168,9 @@ class Story:
         await self.tell("delete", admin.delete_topics(["t", "missing"]))
 
     async def _everywhere(self) -> bool:
-        """Return whether t is known, ten times in a row, so by both brokers."""
+        """Ask ten times for the topic t, so that both brokers are asked. Return whether it was
+        known each time.
+        """
         for _ in range(10):
             found = await self.admin.describe_topics(["t"])
             if found.errors or not all(p.leader for p in found["t"].partitions):

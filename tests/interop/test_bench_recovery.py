@@ -1,4 +1,6 @@
-"""`bench recovery` and `bench idle-partitions` run, small, next to Apache Kafka."""
+"""`bench recovery` and `bench idle-partitions` run with small sizes, on our broker and on Apache
+Kafka.
+"""
 
 import json
 from pathlib import Path

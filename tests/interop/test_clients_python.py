@@ -387,8 +387,8 @@ def test_acks_0_is_not_answered_and_its_errors_close(cluster: Cluster) -> None:
 
 
 def test_no_acked_record_is_lost_when_the_leader_is_killed(cluster: Cluster) -> None:
-    """acks=all, idempotent, RF 3: SIGKILL ends the leader under load. Every acknowledged record can
-    be read, once and in order.
+    """An idempotent producer with acks=all writes to a partition with three replicas while SIGKILL
+    ends the leader. Every acknowledged record can be read, once and in order.
     """
     topic = "killed"
     leader = create(cluster, topic, config={"min.insync.replicas": "2"})

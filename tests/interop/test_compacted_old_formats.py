@@ -69,8 +69,9 @@ class Entry(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A copy of the log dir for the brokers of one make. They write while the cleaner leaves the
-    logs alone, because its passes must not depend on the time between records.
+    """A copy of the log dir for the brokers of one make (Apache Kafka or ours). `writing` runs a
+    broker whose cleaner does nothing, and `cleaning` a broker whose cleaner starts at once. So the
+    cleaner's passes do not depend on the time between two records.
     """
 
     writing: Disk
@@ -102,11 +103,12 @@ def create_topics(asker: Asker) -> None:
 
 
 def write(asker: Asker, first: int) -> int:
-    """Write the same records into each topic with each codec, some of them tombstones. Return how
-    many each topic got.
+    """Write the same records into each topic with each codec. Some records are tombstones. Return
+    how many records each topic got.
 
-    A broker packs a compressed set in v0 again, and its size depends on the broker's library. So
-    the second time these records are not compressed, and the segments of both begin alike.
+    A broker compresses a set of v0 messages again, and the size of the result depends on the
+    broker's library. So in the second pass the v0 records are not compressed. Then the segments of
+    both makes begin at the same offsets.
     """
     count, chance = 0, random.Random(first)
     for number in range(first, first + 90):
@@ -133,8 +135,8 @@ def write(asker: Asker, first: int) -> int:
 
 
 def entries(folder: Path, own_times_from: int) -> Iterator[Entry]:
-    """Yield the entries of all segments. From an offset on, their timestamps are left out, because
-    each broker has set its own.
+    """Yield the entries of all segments. From the offset `own_times_from` on, the timestamps are
+    left out, because each broker has set different timestamps there.
     """
     for path in sorted(folder.glob("*.log")):
         data, end = path.read_bytes(), 0

@@ -1,4 +1,6 @@
-"""Our consumer on Apache Kafka 2.0.1 and 2.8.2 and on our brokers, in groups with others too."""
+"""Our consumer on Apache Kafka 2.0.1 and 2.8.2 and on our brokers, alone and in groups with
+confluent-kafka's consumer.
+"""
 
 import asyncio
 import contextlib
@@ -175,7 +177,9 @@ class Foreign:
 
 
 def shares_a_group(servers: str, assignor: str) -> None:
-    """Two of ours and one of confluent-kafka divide a topic, and after it leaves, two do."""
+    """Two consumers of ours and one of confluent-kafka share a topic's partitions. After
+    confluent-kafka's consumer has left, our two consumers share all of them.
+    """
     values: dict[str, list[int]] = {"a": [], "b": []}
 
     async def members() -> None:

@@ -94,8 +94,8 @@ def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_pa
             assert found == Answers(APACHE, {OURS: cluster.port(OURS), APACHE: kafka.ports[0]})
             wait_until_in_sync(servers, TOPIC, 2, replicas=2)
             # When our broker stops, the controller sends it StopReplica but does not wait for the
-            # answer. When a topic is deleted, it does wait.
-            # The first client may still know the old controller, and librdkafka does not ask again.
+            # answer. When a topic is deleted, the controller waits for the answer. So delete one.
+            # The first client may still know the old controller, and librdkafka would keep it.
             another = AdminClient(rd(servers))
             another.delete_topics([TOPIC])[TOPIC].result(PATIENCE_S)
             replica = cluster.folder.broker_data(OURS) / f"{TOPIC}-0"

@@ -1,7 +1,9 @@
-"""Apache Kafka 2.8.2 still does with damaged log dirs what docs/corruption.md says of it.
+"""docs/corruption.md says what Apache Kafka 2.8.2 does with damaged log dirs. These tests check
+that this is true.
 
-`tests/unit/log/corruption` has the cases, and our side of them. A run tries some of those in which
-Kafka starts; each that keeps it from starting would take another start.
+`tests/unit/log/corruption` has the cases, and tests our broker with them. A run tries some of the
+cases in which Kafka starts. The other cases are left out, because each of them would need a
+separate start of Kafka.
 """
 
 import json
@@ -35,8 +37,8 @@ def test_it_ends_as_it_was_recorded(tmp_path: Path) -> None:
 
 
 def as_json(peer: Peer, aborted: Collection[int]) -> object:
-    """Return the outcome. Whether Kafka's cleaner has come to a log by now is a matter of time, and
-    the records of aborted transactions are all that it removes here.
+    """Return the outcome without the records of aborted transactions. Kafka's cleaner removes these
+    records, and only these, but it is not known whether the cleaner has already done so.
     """
     lost = [offset for offset in peer.outcome.lost if offset not in aborted]
     return json.loads(json.dumps(peer.outcome._replace(lost=lost)._asdict()))

@@ -84,8 +84,8 @@ class Stage:
         )
 
     def outputs(self, version: str, words: str) -> tuple[Printed, Printed]:
-        """Return the output of Java's tool and of ours, each for its own topics. `{x}` is the end
-        of the topics' names.
+        """Return the output of Java's tool and of our tool. Each tool works on its own topics:
+        `{x}` in `words` is replaced by the end of their names.
         """
         cluster = self.tools[version]
         tool, *arguments = words.split()
@@ -136,8 +136,8 @@ def scenery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture
 def stage(scenery: Stage) -> Stage:
-    """Bring the cluster into the state in which every test begins: both brokers are up, and 1 leads
-    its partitions, whatever an earlier test has done.
+    """Bring the cluster into the state in which every test begins: both brokers are up, and broker
+    1 leads the partitions that prefer it, whatever an earlier test has done.
     """
     start_all(scenery.cluster)
     scenery.admin.elect_leaders(ElectionType.PREFERRED, None).result(PATIENCE_S)

@@ -1,7 +1,7 @@
 """Consumers read from followers (KIP-392): unmodified clients on our brokers, and our answers next
 to those of Apache Kafka 2.8.2.
 
-Three brokers, each in a rack of its own. Broker 0 leads t-0.
+There are three brokers in three racks. Broker 0 leads t-0.
 """
 
 import contextlib
@@ -125,7 +125,9 @@ def prepare(bootstrap: str) -> None:
 
 
 def answers(ports: dict[int, int], racks: dict[int, str]) -> dict[Question, Answer]:
-    """Ask every question, when each follower knows that all records are committed."""
+    """Wait until each follower knows that all records are committed. Then send the fetch of each
+    question, and return the answers.
+    """
     for broker in (1, 2):
         wait_for(
             lambda broker=broker: (  # type: ignore[misc]  # mypy does not type a lambda's default

@@ -50,7 +50,9 @@ def outputs(
     clusters: Mapping[str, OurCluster],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Mapping[tuple[str, str], Future[Output]]]:
-    """Run all stories at the same time, because most of a call is the start of the JVM."""
+    """Run all stories at the same time. A call of a Java tool spends most of its time on the start
+    of the JVM.
+    """
 
     def cluster(version: str) -> Cluster:
         ours = clusters[version]

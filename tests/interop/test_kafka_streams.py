@@ -178,7 +178,9 @@ class TestKafkaStreams:
 
     @pytest.mark.ability("offsets")
     def test_offsets(self, servers: str, topic: str) -> None:
-        """With exactly_once_v2, an application that starts again counts on where it was."""
+        """With exactly_once_v2, an application that is stopped and started again continues its
+        counts.
+        """
         for times in (1, 2, 3):
             write(servers, topic, LINES)
             with self.running(servers, topic, ["none"], "exactly_once_v2") as word_count:

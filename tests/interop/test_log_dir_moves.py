@@ -1,5 +1,5 @@
-"""Moves between log dirs: Apache Kafka 2.8.2 and our broker answer the same requests alike, and
-Kafka's own tools move replicas of ours.
+"""Moves between log dirs: Apache Kafka 2.8.2 and our broker give the same answers to the same
+requests, and Kafka's own tools move replicas on our broker.
 """
 
 import asyncio
@@ -83,7 +83,9 @@ class Peer(NamedTuple):
         return asyncio.run(asked())
 
     def order(self, *wishes: tuple[str, int, str]) -> list[str]:
-        """Order partitions into dirs a, b, c, or any other path. Return the errors."""
+        """Request that replicas move into log dirs. Each wish names a topic, a partition and a dir:
+        a, b, c or a path. Return the errors.
+        """
         dirs = [
             AlterReplicaLogDir(
                 path=self._path(name),
@@ -102,7 +104,9 @@ class Peer(NamedTuple):
         return str(self.dirs["abc".index(name)]) if name in ("a", "b", "c") else name
 
     def where(self, topic: str) -> list[str]:
-        """Return the dirs with the topic's partition 0: `a`, `b, a copy that lags`."""
+        """Return the dirs that have the topic's partition 0, as text such as `a: no lag` and `b, a
+        copy: it lags`.
+        """
         found = []
         answer = self.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse)
         for log_dir in answer.results:
@@ -129,7 +133,9 @@ class Peer(NamedTuple):
         )
 
     def throttle(self, rate: int | None) -> None:
-        """Set or delete the throttle, and wait until the broker works with it."""
+        """Set the throttle, or delete it if `rate` is None. Wait until the broker has the new
+        value.
+        """
         op = OpType.DELETE if rate is None else OpType.SET
         wanted = None if rate is None else str(rate)
         broker = ConfigResource(ResourceType.BROKER, "0")
@@ -196,7 +202,9 @@ class Peer(NamedTuple):
         return found
 
     def begin(self, topic: str, name: str) -> list[str]:
-        """Order a move that the throttle holds back, and wait until some of it is copied."""
+        """Request a move that the throttle slows down, and wait until a part of the log is
+        copied.
+        """
         self.throttle(1)
         errors = self.order((topic, 0, name))
         return [*errors, *wait_for(lambda: self._lagging(topic), "a copy that lags")]
@@ -324,8 +332,8 @@ def test_both_do_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.rotated
 def test_each_goes_on_with_the_others_move(tmp_path: Path) -> None:
-    """A broker is killed in the middle of a move. The two makes exchange the folders of the topic,
-    and each completes the move of the other.
+    """Apache Kafka's broker and ours are killed in the middle of a move. Then the two brokers
+    exchange the folders of the topic, and each completes the move that the other has begun.
     """
     jars = apache_kafka_jars()
     theirs, mine = dirs_in(tmp_path / "theirs"), dirs_in(tmp_path / "mine")

@@ -52,7 +52,9 @@ def zookeeper(tmp_path: Path) -> Iterator[str]:
 
 
 def set_format(zookeeper: str, topic: str, release: str) -> None:
-    """Write what kafka-configs writes. The brokers read it when they start."""
+    """Write the topic's message format into ZooKeeper, as kafka-configs does. The brokers read it
+    when they start.
+    """
     client = KazooClient(zookeeper)
     client.start()
     client.set(
@@ -64,7 +66,7 @@ def set_format(zookeeper: str, topic: str, release: str) -> None:
 
 
 def tear(disk: Disk, topic: str) -> None:
-    """Leave what a crash may leave: the beginning of a batch after the last one."""
+    """Append the beginning of a batch to the log's last segment, as a crash may leave it."""
     path = disk.active_segment(topic)
     whole = path.read_bytes()
     first = next(iter(sorted((disk.data / f"{topic}-0").glob("*.log")))).read_bytes()
@@ -115,8 +117,8 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
 def test_brokers_of_two_makes_exclude_each_other(
     tmp_path: Path, zookeeper: str, version: Make
 ) -> None:
-    """Both lock the file `.lock` with the same kind of lock. The second one ends with the same
-    message, whichever it is.
+    """Apache Kafka's broker and ours lock the file `.lock` in the same way. The broker that starts
+    second ends with the same message, no matter which of the two it is.
     """
     apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper)
@@ -135,8 +137,8 @@ def test_brokers_of_two_makes_exclude_each_other(
 
 
 def transact(servers: str, turn: str, committed: list[str]) -> None:
-    """Abort the transaction that the broker before left open. Then commit, abort and commit, and
-    leave another transaction open.
+    """Start a producer, so that the coordinator aborts the transaction that was left open in the
+    turn before. Then commit and abort some transactions, and leave the last transaction open.
     """
     producer = Producer(rd(servers, transactional_id="to and fro"))
     producer.init_transactions(PATIENCE_S)
@@ -156,8 +158,8 @@ def transact(servers: str, turn: str, committed: list[str]) -> None:
 @pytest.mark.rotated
 @VERSIONS
 def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
-    """Producer snapshots, transaction indexes and `__transaction_state` work across the brokers:
-    the coordinator of one aborts a transaction that the other left open.
+    """Each broker can read the other broker's producer snapshots, transaction indexes and
+    `__transaction_state`: its coordinator aborts a transaction that the other broker left open.
     """
     apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper)

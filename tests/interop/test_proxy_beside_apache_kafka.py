@@ -35,7 +35,9 @@ pytestmark = pytest.mark.interop
 
 @pytest.fixture(scope="module", params=HIGHEST)
 def kafka(request: pytest.FixtureRequest) -> Iterator[tuple[TwoDoors, int]]:
-    """Yield the story's three brokers with their topics, and their highest version of Metadata."""
+    """Yield the three brokers of listener_cases with their topics, and their highest version of
+    Metadata.
+    """
     with two_doors(apache_kafka_jars(request.param)) as peer:
         wait_for(
             lambda: coordinator(peer.ports[0], "g", 1).error_code == Errors.NONE, "a coordinator"

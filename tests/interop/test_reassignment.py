@@ -180,7 +180,9 @@ class Stage:
         return self.cluster.folder.broker_data(broker_id) / f"{topic}-{partition}" / SEGMENT
 
     def consumed(self, topic: str) -> dict[int, list[int]]:
-        """Return partition → the numbers of its records, each once if no broker has doubled one."""
+        """Return the numbers of the records in each partition. A number occurs twice if a broker
+        has stored the record twice.
+        """
         consumer = Consumer(
             {
                 "bootstrap.servers": self.cluster.bootstrap_servers,
@@ -293,8 +295,8 @@ _BROKER_AWAY: Final = re.compile(r"could not be established|cannot connect to ")
 
 
 def differences(stage: Stage, version: str, ours: str, words: str) -> list[str]:
-    """Return the differences between the output of Java's tool and of ours. `{x}` is the end of
-    their topics' names.
+    """Return the differences between the outputs of Java's tool and of our tool. Each tool works on
+    its own topics: `{x}` in `words` is replaced by the end of their names.
     """
 
     def told(tool: str, mark: str, other: str) -> list[str]:
@@ -376,8 +378,8 @@ def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
 
 @pytest.mark.rotated
 def test_what_waits_is_listed_retargeted_and_cancelled(stage: Stage) -> None:
-    """A move waits for a broker. The broker was stopped (SIGSTOP) when the move began, and then
-    killed. Both tools report the same.
+    """A move waits for a broker that was paused (SIGSTOP) before the move began, and then killed.
+    Kafka's tool and ours report the same.
     """
     stage.create("waits", "0:1,1:0")
     writer = Writer(stage.cluster.bootstrap_servers, "waits")

@@ -1,8 +1,8 @@
 """Apache Kafka 2.8.2 rolls and deletes the same segments as our broker, for the same batches.
 
 Each case of `tests/unit/log/segment_cases.py` is a topic on an Apache Kafka and on a simulated
-broker of ours. In the end both have segments at the same base offsets, and the same log start
-offset. Both then stop, start again, and have them still.
+broker of ours. In the end both brokers have segments with the same base offsets, and the same log
+start offset. This must still be so after both brokers have been stopped and started again.
 """
 
 import time
@@ -51,7 +51,9 @@ EXPECTED: Final[Ends] = {case.name: (case.bases, case.start) for case in CASES}
 
 
 def write(broker: Broker, now_ms: int) -> None:
-    """Create the topics, write the batches, and give them what comes then."""
+    """Create a topic for each case, and write the case's batches. Then delete records and change
+    the topic's configuration, if the case says so.
+    """
     asker = Asker(broker)
     topics = [
         CreatableTopic(
@@ -100,7 +102,9 @@ def write(broker: Broker, now_ms: int) -> None:
 
 
 def _created_with(case: SegmentCase) -> Sequence[CreateableTopicConfig]:
-    """Return the first settings. Where nothing comes then, nothing may expire meanwhile."""
+    """Return the settings with which the case's topic is created. Without retention.ms in the case,
+    no record may expire while the batches are written.
+    """
     config = {"retention.ms": "-1", **case.config}
     return [CreateableTopicConfig(name=key, value=value) for key, value in config.items()]
 
@@ -155,7 +159,7 @@ def test_our_segments_and_those_of_apache_kafka() -> None:
 
 
 def test_the_same_on_our_broker() -> None:
-    """The simulated one, with the clock, the retention thread and the files of a whole broker."""
+    """The broker is simulated as a whole, with its clock, its retention task and its files."""
     broker = SimulatedBroker(SETTINGS)
     try:
         cluster = broker.cluster

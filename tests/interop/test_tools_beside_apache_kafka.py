@@ -30,8 +30,8 @@ IN_CI: Final = frozenset({"deletion", "brokers"})
 
 
 def await_coordinator(bootstrap: str) -> None:
-    """Have the topic of the offsets created before the stories run, by the first FindCoordinator. A
-    console consumer has only three seconds for all its work.
+    """Send FindCoordinator, so that `__consumer_offsets` is created before the stories run. A
+    console consumer in a story has only three seconds for all its work.
     """
     host, _, port = bootstrap.rpartition(":")
     asker = Asker(ListeningBroker(host, int(port)))
@@ -162,7 +162,9 @@ def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story:
 
 @pytest.mark.tools
 def test_the_performance_tools_print_kafkas_lines(ours: Cluster) -> None:
-    """This test is the last one, because its group remains, and one story lists the groups."""
+    """This test must run last, because it leaves a consumer group behind, and one of the stories
+    lists all groups.
+    """
     lines(
         ours,
         "topics --bootstrap-server {bootstrap} --create --topic perf --partitions 1"

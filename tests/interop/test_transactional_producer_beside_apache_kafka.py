@@ -1,7 +1,8 @@
 """Our transactional producer on Apache Kafka 2.0.1 and 2.8.2 and on our brokers.
 
-It reads, processes and writes while the transaction coordinator is killed. confluent-kafka's
-consumer with read_committed is the judge. Zombies of ours and of confluent-kafka are fenced.
+A program reads, processes and writes records while the transaction coordinator is killed. The
+result is checked with confluent-kafka's consumer and read_committed. Zombie producers, ours and
+confluent-kafka's, are fenced.
 """
 
 import asyncio
@@ -51,7 +52,7 @@ CLIENT: Final = {"request.timeout.ms": 10_000, "retry.backoff.ms": 100}
 
 
 class Brokers:
-    """The addresses of three brokers, and how one is killed with SIGKILL."""
+    """The addresses of three brokers, and a function that kills a broker with SIGKILL."""
 
     def __init__(self, servers: str, kill: Callable[[int], None]) -> None:
         self.servers = servers
@@ -82,7 +83,9 @@ def three(brokers: str) -> Iterator[Brokers]:
 
 
 class Run:
-    """One run of read, process and write, over several producers if one is given up."""
+    """One run that reads, processes and writes all records. If a producer fails, the run continues
+    with a new producer.
+    """
 
     def __init__(self, brokers: Brokers, whole_membership: bool) -> None:
         self._brokers = brokers
@@ -199,7 +202,9 @@ async def confluent_is_fenced(servers: str) -> confluent_kafka.KafkaError:
 
 
 async def membership_is_refused(servers: str) -> None:
-    """A broker before Kafka 2.5 takes no membership with the offsets."""
+    """A broker before Kafka 2.5 cannot get the consumer's group membership together with the
+    offsets of a transaction. So the call is refused.
+    """
     settings = {"bootstrap.servers": servers, "group.id": "old", "auto.offset.reset": "earliest"}
     async with (
         Consumer(settings) as consumer,

@@ -260,8 +260,9 @@ def test_a_zombie_is_fenced(client: Client, servers: str, topic: str) -> None:
 def test_the_application_of_the_demo_ends_when_another_takes_its_place(
     servers: str, topic: str
 ) -> None:
-    """librdkafka's consumer then has a fatal error. From that moment it returns no records and no
-    error.
+    """If a second application with the same static member id starts, librdkafka's consumer in the
+    first application has a fatal error. From that moment this consumer returns neither records nor
+    errors.
     """
     name = f"transform {topic}"
     admin = AdminClient(rd(servers))

@@ -113,8 +113,8 @@ def test_an_unknown_operation_is_answered_and_closed(zk: Raw) -> None:
 
 
 def test_a_frame_in_pieces_and_frames_together(server: Server, root: str) -> None:
-    """The embedded server answers a ping before requests that wait for the disk, if the session
-    exists by then.
+    """If a session already exists, the embedded server answers a ping at once, even before earlier
+    requests that wait for the disk.
     """
     client = Raw(server.port)
     body = (

@@ -273,8 +273,8 @@ class Gate:
 
 
 def test_kazoo_client_notifies_what_changed_while_it_was_away(server: Server, root: str) -> None:
-    """A change notifies once, before any later read could show it. A watch whose znode did not
-    change is still set.
+    """Each change causes one notification, before any later read can show the change. A watch whose
+    znode did not change is still set.
     """
 
     async def use() -> None:
@@ -406,7 +406,9 @@ def test_kazoo_client_loses_no_answer_and_no_change_over_many_reconnects(
 
 
 def test_kazoo_client_keeps_the_order_of_writes(server: Server, root: str) -> None:
-    """Every write is sent before the first answer is read, and each needs the previous write."""
+    """All writes are sent before the first answer is read, and each write succeeds only after the
+    previous write.
+    """
 
     async def use() -> None:
         client = await kazoo_client(server.port, root, Notifications())
@@ -443,7 +445,9 @@ def test_kazoo_client_knows_what_came_before_a_watch(server: Server, root: str) 
 def test_errors_of_kazoo_client_leave_the_memory_without_the_garbage_collector(
     server: Server, root: str
 ) -> None:
-    """For each topic that it deletes, a controller requests a znode that does not exist."""
+    """Requests that fail are frequent: for each topic that a controller deletes, it requests a
+    znode that does not exist.
+    """
 
     async def fail(request: Awaitable[object]) -> "list[weakref.ref[BaseException]]":
         try:

@@ -29,7 +29,9 @@ def kazoo(server: Server, root: str) -> Iterator[KazooClient]:
 
 
 def test_writes_keep_their_order_on_the_wire(kazoo: KazooClient, root: str) -> None:
-    """Every write is sent before the first answer is read, and each needs the previous write."""
+    """All writes are sent before the first answer is read, and each write succeeds only after the
+    previous write.
+    """
     answers = [kazoo.create_async(f"{root}/a", b"")]
     for version in range(200):
         answers.append(kazoo.set_async(f"{root}/a", b"%d" % version, version))

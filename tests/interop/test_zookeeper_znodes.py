@@ -312,8 +312,8 @@ def test_an_unknown_scheme_of_authentication_closes_the_connection(zk: Raw) -> N
 
 
 def test_quotas_count_what_is_below_a_path(zk: Raw, root: str) -> None:
-    """The node itself counts too. The server writes the stats, and the node's version does not show
-    that.
+    """The node that has the quota is counted too. When the server writes the node zookeeper_stats,
+    the version of zookeeper_stats does not change.
     """
     limits, stats = (f"/zookeeper/quota{root}/zookeeper_{name}" for name in ("limits", "stats"))
     zk.create(f"{root}/a", b"12345")

@@ -1,4 +1,6 @@
-"""The stories: what Kafka's tools are run with, step by step (`tests.interop.tools` runs them)."""
+"""The stories: lists of steps, with the arguments of Kafka's tools. `tests.interop.tools` runs
+them.
+"""
 
 from pathlib import Path
 from typing import Final

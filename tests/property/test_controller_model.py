@@ -2,9 +2,9 @@
 healthy cluster (spec C1-C9, L1).
 
 Hypothesis drives real KafkaControllers on a ZooKeeper in memory, in virtual time. Sometimes only a
-moment passes between two faults, so that their events mix. After each pause: one controller; every
-partition with a live ISR member is led by one, in AR order of those alive; the context matches
-ZooKeeper; epochs never went back.
+moment passes between two faults, so that their events mix. After each pause, there must be one
+controller. Every partition with a live ISR member must be led by the first live ISR member in the
+order of AR. The controller's context must match ZooKeeper, and no epoch may have gone back.
 """
 
 import contextlib
@@ -100,7 +100,9 @@ class ControllerModel(RuleBasedStateMachine):
     @precondition(lambda self: len(self.alive) > 1)
     @rule(broker=BROKERS, ms=MOMENTS)
     def kill(self, broker: int, ms: float) -> None:
-        """kill -9, and the session ends at once, because the time-out is mere waiting."""
+        """Kill the broker as kill -9 does. Its session ends at once, because there is no reason to
+        wait for the session time-out.
+        """
         if broker in self.cluster.brokers:
             self.kill_at_once(broker)
             self.moment(ms)
@@ -141,10 +143,12 @@ class ControllerModel(RuleBasedStateMachine):
 
     @rule(data=st.data(), ms=MOMENTS)
     def an_isr_changes(self, data: st.DataObject, ms: float) -> None:
-        """A leader drops a follower or adds it again, and tells the controller. A second change is
-        not reported yet (`rest`).
+        """A leader removes followers from the ISR or adds them again, and notifies the controller.
+        It then changes the ISR a second time, and `rest` notifies the controller of this change
+        later.
 
-        Often a member of that ISR dies first. Then the controller's knowledge of it is out of date.
+        Often a member of this ISR dies before the second notification. The controller must then
+        handle the death with an old ISR in its memory.
         """
         self.rest()
         led = [tp for tp, (leader, _, _) in sorted(self.states().items()) if leader in self.alive]

@@ -37,7 +37,9 @@ def test_the_tables_name_every_state_and_every_state_can_be_reached() -> None:
 def changes(
     start: State, may_become: Callable[[State, State], bool], path: list[State]
 ) -> Iterator[tuple[State, State]]:
-    """Yield the changes of a state machine that is asked for these states, one after the other."""
+    """Request the states of `path` one after the other from a state machine, and yield the changes
+    that are allowed.
+    """
     seen = [start]
     for target in path:
         if may_become(seen[-1], target):
@@ -125,7 +127,8 @@ def test_what_is_said_of_an_election_is_so(
 ) -> None:
     """Each replica of AR appears once, and each reason given for it is true.
 
-    A replica reported as able to lead would lead if those before it were dead.
+    If the reason says that a replica could lead too, this replica would be elected if all replicas
+    before it were dead.
     """
     isr = isr_of(assignment, random)
     alive = [replica for replica in assignment if replica in live]

@@ -1,7 +1,7 @@
 """A group under any sequence of joins, syncs, departures, commits, slow disks and passing time
 (hypothesis).
 
-It is compared with a model and its invariants.
+After each step, the group's state must satisfy the invariants.
 """
 
 from hypothesis import settings
@@ -33,7 +33,9 @@ preferences = st.sampled_from(
 
 
 class GroupMachine(RuleBasedStateMachine):
-    """Clients a to d act at random. Like a real one, each continues with its last answer."""
+    """Clients a to d act at random. Like a real client, each uses the values from its last
+    answer.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,8 +113,8 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(protocols=preferences, steps=st.integers(1, 3))
     def clients_go_on(self, protocols: dict[str, bytes], steps: int) -> None:
-        """Three clients act like real ones: they join, sync, and join again when a response asks
-        for it.
+        """Let three clients act like real clients: they join, sync, and join again when a response
+        tells them to.
         """
         for _ in range(steps):
             for name in NAMES[:3]:
@@ -234,8 +236,8 @@ class GroupMachine(RuleBasedStateMachine):
             state = GroupState(change.after)
 
     def teardown(self) -> None:
-        """When all activity ends, nobody waits, nobody is left, and the log holds what was
-        committed.
+        """After ten minutes without activity, no request waits, the group has no members, and the
+        log has the committed offsets.
         """
         self.world.log.error = Errors.NONE
         self.world.log.hold = False

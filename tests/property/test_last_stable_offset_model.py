@@ -54,7 +54,8 @@ def open_log(files: MemoryFileSystem, clean: bool) -> Log:
 
 
 def stable_by_reading(entries: list[Entry], high_watermark: int, reloaded: int) -> int:
-    """Return the first record of a transaction that is not decided below the high watermark, or
+    """Return the last stable offset, found by reading all entries: the first record of the oldest
+    open transaction, or the high watermark. A marker counts if it is below the high watermark or
     below `reloaded`.
     """
     began: dict[int, int] = {}
@@ -137,8 +138,8 @@ STEPS = st.lists(
 @settings(max_examples=150, deadline=None)
 @given(STEPS, st.sampled_from([1, 150, 300, 1000]))
 def test_log_and_reader_agree(steps: list[tuple[str, int, int]], size: int) -> None:
-    """Producers 0 to 2 write in transactions, 3 outside of them, with crashes, clean ends and
-    truncation.
+    """Producers 0 to 2 write in transactions, and producer 3 writes without transactions. The log
+    is restarted after crashes and after clean ends, and is truncated.
     """
     files = MemoryFileSystem()
     log = open_log(files, False)
@@ -191,8 +192,8 @@ def test_log_and_reader_agree(steps: list[tuple[str, int, int]], size: int) -> N
                         sequences.get(entry.producer, 0) + entry.last - entry.first + 1
                     )
         log.update_high_watermark(high_watermark)
-        # What was decided before the state was read again may count as settled, because a snapshot
-        # holds only open transactions (as in Kafka).
+        # A transaction that ended before a restart may count as settled, because a snapshot of
+        # producers holds only open transactions (as in Kafka).
         strict, lax = (
             stable_by_reading(entries, high_watermark, 0),
             stable_by_reading(entries, high_watermark, reloaded),

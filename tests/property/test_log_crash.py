@@ -183,8 +183,8 @@ def epochs_in_the_batches(log: Log) -> list[tuple[int, int]]:
 def test_epochs_whose_file_waits_for_a_worker_are_found_in_the_batches(
     steps: list[tuple[str, int, int]], clean: bool
 ) -> None:
-    """A kill may come between an epoch's first record and the worker that writes the file. A clean
-    end writes it.
+    """A worker writes the file of leader epochs some time after an epoch's first record was
+    appended, and a kill may come before that. A clean end always writes the file.
     """
     disk = MemoryFileSystem()
     log = load(disk)

@@ -1,5 +1,5 @@
-"""Properties of the metadata proxy: a file keeps a copy complete, every version is answered, and no
-bytes stop the proxy.
+"""Properties of the metadata proxy: a file keeps all of a metadata copy, requests of every version
+are answered, and no bytes from a client stop the proxy.
 """
 
 import json

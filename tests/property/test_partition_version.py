@@ -1,4 +1,5 @@
-"""The same version of a partition means the same read, and the same sample.
+"""As long as a partition's version is the same, each read of the partition returns the same, and so
+does each sample.
 
 A fetch session leaves out the partitions whose version has not changed (kafka_edu.log.
 version_counter). So each change that a reader could notice must move the version: here random
@@ -51,7 +52,7 @@ CHANGES = st.lists(
 
 
 class Seen(NamedTuple):
-    """The results of all reads of one partition, and its version then."""
+    """The results of all reads of one partition, and the partition's version at that time."""
 
     partition: Partition
     version: int
@@ -179,7 +180,9 @@ class World:
         partition.update_follower_offsets(0, 0)
 
     def check(self) -> None:
-        """Compare each read with the one before, where the version has not moved."""
+        """Read each partition. If its version has not changed since the last check, every read must
+        return the same as before.
+        """
         for broker in self.cluster.brokers:
             partition = broker.manager.partitions.get(T)
             if partition is None or partition.log is None:
@@ -211,7 +214,7 @@ def test_the_same_version_means_the_same_read(changes: list[str]) -> None:
 @example(["produce", "roll", "produce", "roll", "produce_and_wait"])  # a segment at each fetch
 @example(["produce_and_wait", "fetch_all"])
 def test_samples_leave_out_only_what_has_not_moved(changes: list[str]) -> None:
-    """Whoever knows the last sample of each partition knows where it is now."""
+    """The last sample of each partition always shows the partition's present offsets."""
     world = World()
     samplers = {broker.id: PartitionSampler(in_turn=0) for broker in world.cluster.brokers}
     known: dict[int, tuple[object, ...]] = {}

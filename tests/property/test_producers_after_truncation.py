@@ -1,4 +1,5 @@
-"""After any truncation the producers are those of the records that are left (spec X1).
+"""After any truncation, the log's producer state is the one that the remaining records give (spec
+X1).
 
 A truncation reads only what it must: batches without a producer id are not looked at again.
 """

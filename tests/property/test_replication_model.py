@@ -202,7 +202,7 @@ class ReplicationModel(RuleBasedStateMachine):
     # What must hold.
 
     def leads(self, broker: ModelBroker) -> bool:
-        """Return whether that broker is alive and knows that it is the leader."""
+        """Return whether this broker is alive, and is the leader in the newest leader epoch."""
         partition = broker.manager.partitions.get(T)
         return (
             broker.alive
@@ -258,8 +258,8 @@ class ReplicationModel(RuleBasedStateMachine):
 
     @invariant()
     def no_cut_is_called_unclean(self) -> None:
-        """Check that no broker truncates records that it knew to be committed. Elections are clean
-        here.
+        """Check that no broker has emitted UncleanTruncation: because all elections are clean, no
+        broker may cut off records that it knew to be committed.
         """
         for broker in self.cluster.brokers:
             assert not [e for e in broker.ring.events if e.name == "UncleanTruncation"]
@@ -293,8 +293,8 @@ class TruncationOnFetchModel(ReplicationModel):
 
 
 class Protocol20Model(ReplicationModel):
-    """The protocol of 2.0, before KIP-320: fetches are not fenced by epoch. The controller's news
-    is therefore never late here.
+    """The protocol of 2.0, before KIP-320: fetches are not fenced by epoch. Therefore in this model
+    all brokers hear of an election at once.
     """
 
     protocol = (2, 0)
@@ -314,8 +314,9 @@ TestProtocol20.settings = SETTINGS
 
 
 def a_mark_that_lags(model: ReplicationModel) -> None:
-    """Make the high watermarks of the followers lag. Both have v1 and do not know that it is
-    committed. They restart and look up epochs, and the leader dies before they fetch.
+    """Bring the model into a state where the high watermarks of the two followers lag. Both
+    followers have the record v1, but do not know that it is committed. They restart and look up
+    epochs, and the leader dies before they fetch.
     """
     model.create_the_topic()
     model.run_smoothly(1)
@@ -341,7 +342,9 @@ def test_the_model_holds_where_the_mark_lags() -> None:
 def test_the_model_notices_truncation_to_the_high_watermark(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Break the truncation on purpose. The model must fail, or it would prove nothing."""
+    """Break the truncation on purpose: cut at the high watermark. The model must notice this,
+    otherwise it would prove nothing.
+    """
 
     def cut_at_mark(
         _: int, __: int, mark: int, end: int, ___: Sequence[EpochEntry]

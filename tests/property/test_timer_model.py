@@ -33,8 +33,8 @@ class Recorded(TimerTask):
 
 
 class TimerMachine(RuleBasedStateMachine):
-    """The model: number → deadline of each waiting task. The clock moves in steps, like that of a
-    reaper that oversleeps.
+    """The model is a dict with the deadline of each waiting task. The timer's clock moves in steps,
+    as with a reaper that wakes up too late.
     """
 
     @initialize(
@@ -58,8 +58,8 @@ class TimerMachine(RuleBasedStateMachine):
         return self.time.hi_res_clock_ms()
 
     def _take_what_ran(self, due_at_ms: int) -> None:
-        """Check what ran: it was waiting, and due in the tick of `due_at_ms`. Everything due a tick
-        ago has run.
+        """Check the tasks that ran: each was waiting, and was not due later than in the tick of
+        `due_at_ms`.
         """
         for number in self.ran:
             deadline_ms = self.deadlines.pop(number)

@@ -116,8 +116,8 @@ class Run:
             self.epochs.append(tuple(process.producer))
 
     def _write(self, process: Process, partition: int) -> None:
-        """Write like a client: the partition first, then the record. A refusal of either ends this
-        process.
+        """Write like a client: first add the partition to the transaction, then send the record. If
+        one of the two is refused, the process ends.
         """
         if process.producer is None or process.fenced:
             return

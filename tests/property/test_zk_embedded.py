@@ -1,5 +1,5 @@
-"""The embedded ZooKeeper against a model of a tree, against garbage, and against crashes of its
-disk.
+"""The embedded ZooKeeper is compared with a model of a tree, gets random bytes as requests, and
+survives crashes of its disk.
 """
 
 import contextlib

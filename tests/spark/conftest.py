@@ -1,7 +1,8 @@
 """One Spark session for all tests of this folder, because starting one costs seconds.
 
-Their JVMs compile with the fast compiler only, and collect garbage in one thread. Jobs this short
-cost a third less processor time so. A user's own SPARK_SUBMIT_OPTS wins.
+The JVMs of these tests use only the fast compiler, and collect garbage in one thread. For such
+short jobs this saves a third of the processor time. If the user has set SPARK_SUBMIT_OPTS, the
+user's value is used.
 """
 
 import os
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session", autouse=True)
 def _pyspark() -> None:
-    """Skip where PySpark is not installed, so each test imports what needs it."""
+    """Skip all tests of this folder if PySpark is not installed. Therefore modules that need
+    PySpark are imported inside the tests.
+    """
     pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
 
 
@@ -38,8 +41,8 @@ def _fast_compiler() -> Iterator[None]:
 def drivers(
     _pyspark: None, _fast_compiler: None, tmp_path_factory: pytest.TempPathFactory
 ) -> "Iterator[Drivers]":
-    """Keep the warm JVM of the labs in a folder of the tests, and end it at their end. The user's
-    own one is not touched.
+    """The labs keep a JVM running between two checks. For these tests it has a separate state
+    folder, and it ends after the tests. A JVM of the user is not touched.
     """
     from kafka_edu.spark.driver_client import Drivers
     from kafka_edu.spark.driver_keeper import IDLE
@@ -54,7 +57,7 @@ def drivers(
 
 @pytest.fixture(scope="session")
 def spark(_pyspark: None, _fast_compiler: None) -> "Iterator[SparkSession]":
-    """Return the session. `start_session` inside a test uses the same one."""
+    """Return the Spark session. If a test calls `start_session`, it gets the same session."""
     from kafka_edu.spark.connectors import start_session
 
     with start_session("tests", "local[2]") as session:
@@ -65,7 +68,7 @@ def spark(_pyspark: None, _fast_compiler: None) -> "Iterator[SparkSession]":
 def official(spark: "SparkSession") -> "SparkSession":
     """Return the session with Spark's own Kafka connector, `format("kafka")`.
 
-    Where Maven does not give it, the test is skipped; in CI it fails.
+    If Maven cannot fetch the connector, the test is skipped; in CI it fails.
     """
     from kafka_edu.spark.connectors import add_official_connector
     from kafka_edu.spark.official_jars import OfficialConnectorMissing

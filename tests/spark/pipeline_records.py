@@ -1,4 +1,6 @@
-"""A log of known truth as Parquet files with the columns of a topic's records."""
+"""Write a web log as Parquet files that have the columns of a topic's records. The right result of
+the Spark job is known for this log.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +24,9 @@ def settings_in(folder: Path) -> "PipelineSettings":
 
 
 def write_records(folder: Path, settings: "PipelineSettings") -> "LogTruth":
-    """Write a log as Parquet files of records, the last with the clock line. Return its truth."""
+    """Write a web log as Parquet files, and return the log's truth: the right result of the job.
+    The last file ends with a line with a late time, which closes all windows.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,4 +1,6 @@
-"""Sessions by transformWithState: the state of a client is its open sessions, as in 16-3."""
+"""Find sessions with Spark's transformWithState. As in exercise 16-3, the state of a client is the
+list of its open sessions.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +10,9 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 
 class SessionProcessor(StatefulProcessor):
-    """Joins lines to sessions in any order. A timer closes a session when the watermark passes."""
+    """Joins lines to sessions, in any order of the lines. A timer closes a session when the
+    watermark passes the session's end.
+    """
 
     def __init__(self, gap_s: int) -> None:
         self._gap_s = gap_s

@@ -1,4 +1,6 @@
-"""Arrow batches that numpy decodes equal what the brokers' own record code reads."""
+"""numpy decodes record batches into Arrow batches. They have the same records as the broker's own
+decoder returns.
+"""
 
 import random
 import subprocess
@@ -27,7 +29,9 @@ CODECS = list(CompressionType)
 
 @pytest.fixture(scope="module", autouse=True)
 def _arrow() -> None:
-    """Skip where numpy or pyarrow is not installed, so each test imports what needs them."""
+    """Skip all tests if numpy or pyarrow is not installed. Therefore modules that need them are
+    imported inside the tests.
+    """
     pytest.importorskip("pyarrow", reason="pyarrow is not installed: ./kafka-edu setup spark")
     pytest.importorskip("numpy", reason="numpy is not installed: ./kafka-edu setup spark")
 
@@ -203,7 +207,9 @@ def test_the_checksum_by_numpy_is_crc_32c(size: int) -> None:
 
 
 def test_a_worker_imports_only_numpy_and_pyarrow() -> None:
-    """Executors of a standalone cluster have Python, numpy and pyarrow. Our code comes as a zip."""
+    """The executors of a standalone cluster have only Python, numpy and pyarrow. They get our code
+    as a zip file.
+    """
     code = """
 import sys
 for missing in ("cramjam", "google_crc32c", "click", "kazoo", "rich", "kafka", "confluent_kafka"):
@@ -220,7 +226,9 @@ assert crc32c(b"123456789") == 0xE3069283
 
 
 def test_decoding_does_not_import_pandas(tmp_path: Path) -> None:
-    """Some calls of pyarrow import pandas, and each new worker would wait for that."""
+    """Some calls of pyarrow import pandas, and each new worker would have to wait for this
+    import.
+    """
     batch = tmp_path / "batch"
     batch.write_bytes(build_batch(some_records(20)))
     code = f"""

@@ -1,4 +1,4 @@
-"""A Python that has numpy and pyarrow only, as an executor of a cluster has it."""
+"""A Python that has only numpy and pyarrow, like the Python of an executor in a cluster."""
 
 import json
 import subprocess

@@ -1,4 +1,6 @@
-"""Each chapter that needs Spark runs on a real cluster with a real Spark, and its page holds."""
+"""Each chapter that needs Spark runs on a real cluster with a real Spark, and the run agrees with
+the chapter's page.
+"""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Rows of our data source on a live cluster equal those that librdkafka and Spark's own connector
-read.
+"""On a live cluster, our data source returns the same rows as librdkafka and as Spark's own
+connector.
 """
 
 from collections import Counter
@@ -52,7 +52,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def fill(bootstrap: str) -> None:
-    """Write records with nulls and headers to each topic, outside of and inside transactions. Then
+    """Write records with nulls and headers to each topic, with and without transactions. Then
     delete the first records of one partition.
     """
     admin = AdminClient({"bootstrap.servers": bootstrap})
@@ -139,7 +139,9 @@ def rows_of_librdkafka(bootstrap: str, isolation: str) -> set[tuple[Any, ...]]:
 
 
 def rows_of_spark(frame: "DataFrame", *more: str) -> list[tuple[Any, ...]]:
-    """Return a tuple for each row. With one more column, return pairs: the tuple and a value."""
+    """Return a tuple for each row. If `more` names a further column, return pairs of the tuple and
+    the column's value.
+    """
     from pyspark.sql.functions import unix_millis
 
     found = []
@@ -164,7 +166,9 @@ def rows_of_spark(frame: "DataFrame", *more: str) -> list[tuple[Any, ...]]:
 def test_rows_equal_those_of_librdkafka(
     cluster: Cluster, spark: "SparkSession", tmp_path: Path
 ) -> None:
-    """All codecs and formats, headers, nulls, aborted transactions; a batch and a stream."""
+    """The topics have all codecs and formats, headers, nulls and aborted transactions. They are
+    read in a batch and as a stream.
+    """
     bootstrap = cluster.bootstrap_servers
     given = {
         "kafka.bootstrap.servers": bootstrap,
@@ -269,7 +273,9 @@ def test_rows_equal_those_of_the_official_connector(
 def test_a_leader_that_dies_between_planning_and_reading_loses_and_repeats_nothing(
     cluster: Cluster, official: "SparkSession", tmp_path: Path
 ) -> None:
-    """One stream reads the topic with both connectors. Its leader is killed in the second batch."""
+    """One stream reads the topic with both connectors. The topic's leader is killed in the second
+    batch.
+    """
     from pyspark.sql.functions import lit
 
     found: list[tuple[int, str, int]] = []
@@ -336,7 +342,7 @@ def test_records_deleted_between_planning_and_reading_fail_the_query_or_are_told
     caplog: pytest.LogCaptureFixture,
     fail: bool,
 ) -> None:
-    """They are deleted when the batch is planned, and no record of it is read."""
+    """The records are deleted after the batch was planned, and before its first record is read."""
     topic, deleted, records = f"lost-{fail}".lower(), 60, 100
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
     admin.create_topics([NewTopic(topic, 1, 3)])[topic].result(PATIENCE_S)
@@ -381,8 +387,9 @@ def test_records_deleted_between_planning_and_reading_fail_the_query_or_are_told
 def test_a_first_micro_batch_that_was_planned_and_not_done_comes_again(
     cluster: Cluster, spark: "SparkSession", tmp_path: Path
 ) -> None:
-    """The stream begins at the latest offset. Before its second run that is a later one. Spark runs
-    micro-batch 0 even if it has no records.
+    """The stream begins at the latest offset, and its first micro-batch fails. Before the second
+    run, new records move the latest offset. The second run must still read from the planned offset.
+    Spark runs micro-batch 0 even if it has no records.
     """
     topic, found = "from-the-end", list[int]()
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})

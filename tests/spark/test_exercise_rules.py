@@ -1,5 +1,5 @@
-"""The rules of the exercises 16-2, 16-3 and 16-8 are Spark's: it counts the same windows and
-sessions, and comes to the same answers about a recording.
+"""The exercises 16-2, 16-3 and 16-8 follow Spark's rules: Spark counts the same windows and
+sessions, and gives the same answers about a recording.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ WINDOW_S, DELAY_S, GAP_S = 60, 30, 30
 
 
 def lines(seed: int) -> list[list[tuple[str, int]]]:
-    """Return batches of (client, time), some late, some at the edges of windows and gaps. The last
-    batch closes everything.
+    """Return batches of lines (client, time). Some lines are late, and some lie at the edge of a
+    window or a gap. The last batch closes all windows and sessions.
     """
     random = Random(seed)
     now_s = 600
@@ -44,15 +44,17 @@ def lines(seed: int) -> list[list[tuple[str, int]]]:
 def stream(
     spark: "SparkSession", folder: Path, batches: Sequence[Sequence[tuple[str, int]]], key: str
 ) -> set[tuple[object, ...]]:
-    """Run a query of its own over the batches, one after the other. Return the rows it closed.
+    """Start a streaming query, and give it the batches one after the other. Return the rows of the
+    windows or sessions that it closed.
 
-    Each batch is waited for, with the batch without data that follows it, as in a stream that is
-    not behind.
+    The function waits for each batch before it gives the next one. It also waits for the batch
+    without data with which Spark moves the watermark.
     """
     from pyspark.sql.functions import col, timestamp_seconds
 
-    # transformWithState drops a line that is older than the watermark, and session_window one whose
-    # session is: a time one gap later, with that much more delay, makes the rules the same.
+    # transformWithState drops a line whose time is before the watermark. session_window drops it
+    # only if the end of its session (one gap later) is before the watermark. To make both rules the
+    # same, add the gap to the line's time and to the delay of the watermark.
     later_s = GAP_S if key == "processor" else 0
 
     folder.mkdir()
@@ -88,7 +90,9 @@ def stream(
 
 
 def _closed_rows(read: "DataFrame", key: str) -> "DataFrame":
-    """Return the query: windows, sessions by `session_window`, or sessions by a processor."""
+    """Return the query that `key` names: it counts windows, sessions with `session_window`, or
+    sessions with SessionProcessor.
+    """
     from pyspark.sql.functions import col, count, session_window, window
 
     if key == "processor":
@@ -151,7 +155,9 @@ def test_spark_counts_the_same_windows_and_sessions(spark: "SparkSession", tmp_p
 def test_spark_reports_the_same_percentiles_of_a_recording(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
-    """The definition of 16-8 is that of `percentile_disc`. `percentile` lies between two values."""
+    """Exercise 16-8 defines percentiles like Spark's `percentile_disc`. Spark's `percentile` would
+    return a number between two values.
+    """
     from pyspark.sql import functions as F
 
     recording = tmp_path / "recording.jsonl"

@@ -1,5 +1,5 @@
-"""Rows of segment files and of recordings equal what was written into them, and docs/spark-files.md
-works as it stands.
+"""The data sources for segment files and for recordings return exactly what was written into the
+files. The examples in docs/spark-files.md run unchanged.
 """
 
 import gzip
@@ -38,7 +38,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "spark-files.md"
 
 
 def batches() -> list[bytes]:
-    """Twenty batches: each codec in turn, one of a transaction, a marker, and gaps in offsets."""
+    """Return twenty batches: the codecs take turns, one batch is in a transaction, one is its
+    marker, and there are gaps between the offsets.
+    """
     found = []
     offset = BASE
     for turn in range(20):
@@ -65,7 +67,9 @@ def batches() -> list[bytes]:
 
 
 def write_segment(folder: Path, *, active: bool = False) -> SegmentFile:
-    """Write the batches by the broker's own LogSegment, with an index entry for each 512 bytes."""
+    """Write the batches with the broker's class LogSegment, with an index entry for each 512
+    bytes.
+    """
     folder.mkdir()
     segment = LogSegment(OsFileSystem(), str(folder), BASE, 512, NOW_MS)
     segment.begin(4096)

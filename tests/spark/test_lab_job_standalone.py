@@ -1,5 +1,5 @@
 """A job of the Spark lab (16-1s) gives the same rows on one worker, on two workers and without a
-cluster, through both connectors. Nothing in the job changes.
+cluster, through both connectors. The job's program is the same in all cases.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""The generated web log: the same seed gives the same bytes, and its truth is what a plain reader
-of the lines finds.
+"""The generated web log: the same seed gives the same bytes. The counts that the generator reports
+(its truth) are those that a simple reader of the lines finds.
 """
 
 import hashlib
@@ -125,7 +125,9 @@ def test_windows_and_late_lines_are_those_of_a_plain_reader(
 
 
 def test_no_line_is_nearly_too_late(log: tuple[LogGenerator, list[bytes]]) -> None:
-    """A job that moves its watermark in steps must come to the same answer."""
+    """Each line is clearly in time or clearly too late. So a job that moves its watermark only in
+    steps gets the same answer.
+    """
     made, lines = log
     latest_s = 0
     behind_s = set()
@@ -138,7 +140,9 @@ def test_no_line_is_nearly_too_late(log: tuple[LogGenerator, list[bytes]]) -> No
 
 @pytest.mark.parametrize("lines", [1_000, 3_000, 20_000, 100_000])
 def test_a_small_log_has_lines_that_are_too_late(lines: int) -> None:
-    """The first run of a newcomer shows the quarantine for lateness too."""
+    """Even a small log has lines that are too late. So the first run of a newcomer, which has few
+    lines, also shows lines that are in quarantine for this reason.
+    """
     for seed in range(1, 5):
         made = LogGenerator(for_lines(LogSettings(seed, lines_a_second=LINES_A_SECOND), lines))
         written(made, lines)
@@ -168,7 +172,9 @@ def test_sessions_are_those_of_a_plain_reader(log: tuple[LogGenerator, list[byte
 
 
 def test_clients_come_again() -> None:
-    """Two sessions of one client are never so near that they are one."""
+    """The time between two sessions of one client is always long enough, so that they do not count
+    as one session.
+    """
     made = generator(5, 2.0)
     times = defaultdict[str, list[int]](list)
     for line in good(written(made, 200_000).split(b"\n")[:-1]):

@@ -1,5 +1,5 @@
-"""The files that exercise 16-20s writes as those of an old query, compared with those of a real
-one.
+"""Exercise 16-20s writes files as if an old query had left them. They are compared with the files
+of a real query.
 """
 
 import json
@@ -81,7 +81,9 @@ def test_an_old_job_leaves_a_plan_and_a_part_of_the_rows(cluster: Cluster, tmp_p
 
 
 def text_of(folder: Path, name: str) -> list[str]:
-    """Return the lines of a file of a checkpoint. Blanks in JSON do not count."""
+    """Return the lines of a file in a checkpoint. JSON is written again, so that spaces in it make
+    no difference.
+    """
     text = (folder / "checkpoint" / name).read_text(encoding="utf-8")
     return [
         json.dumps(json.loads(line)) if name.startswith("state") and line.startswith("{") else line

@@ -1,5 +1,5 @@
-"""A script of one's own reads a topic with the installed wheel, outside of the checkout: by plain
-Python, and by spark-submit.
+"""A user's script reads a topic with the installed wheel, outside of the checkout. It runs with
+plain Python and with spark-submit.
 """
 
 import os

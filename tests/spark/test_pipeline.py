@@ -1,4 +1,6 @@
-"""The pipeline's answers equal the generator's truth, on records of Parquet files."""
+"""The pipeline reads records from Parquet files. Its answers equal the log generator's truth (the
+right counts).
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

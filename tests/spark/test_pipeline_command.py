@@ -1,5 +1,5 @@
-"""`kafka-edu spark pipeline` on a live cluster: its answers equal the truth, and it says so in the
-terminal, in JSON, in HTML and as PNG files.
+"""`kafka-edu spark pipeline` on a live cluster: its answers equal the log generator's truth. It
+shows them in the terminal, in JSON, in HTML and as PNG files.
 """
 
 import json
@@ -26,7 +26,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def session(spark: "SparkSession") -> "Iterator[SparkSession]":
-    """Return the session of all tests with few partitions, as the command has them."""
+    """Return the Spark session of all tests, with as few shuffle partitions as the command has."""
     before = spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set("spark.sql.shuffle.partitions", "1")
     yield spark

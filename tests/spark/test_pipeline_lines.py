@@ -1,4 +1,6 @@
-"""Spark's expressions read every line as the plain function does, good or bad, field by field."""
+"""The pipeline's Spark expressions read every line, good or bad, as the Python function `parse`
+does, field by field.
+"""
 
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -108,7 +110,9 @@ def test_a_line_is_too_late_by_its_own_record(spark: "SparkSession") -> None:
 
 
 def test_a_field_of_any_length_is_read(spark: "SparkSession") -> None:
-    """Java's regular expressions must not recurse for each character."""
+    """If Java's regular expressions recursed for each character, a long field would overflow the
+    stack.
+    """
     from kafka_edu.spark.pipeline_lines import parse as parse_in_spark
 
     long = rb"a\"" * 50_000

@@ -1,7 +1,7 @@
-"""The pipeline on a standalone cluster finds the truth: in batch and as a stream, through both
-connectors, on executors whose Python has numpy and pyarrow only.
+"""The pipeline on a standalone cluster gives the right answers: in batch and as a stream, through
+both connectors, on executors whose Python has only numpy and pyarrow.
 
-Each job is a process of its own, because a process has one Spark session.
+Each job runs in a separate process, because a process has only one Spark session.
 """
 
 import json

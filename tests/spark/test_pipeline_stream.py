@@ -1,4 +1,6 @@
-"""A stream's answers equal the generator's truth, on records that come in several batches."""
+"""The pipeline reads records as a stream, in several batches. Its answers equal the log generator's
+truth.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,6 @@
-"""The topics that a stream writes hold the generator's truth, also when a batch is repeated."""
+"""The topics that a streaming pipeline writes have the right answers, also if a batch is
+repeated.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The workers of a local session are forked from the process that has imported PySpark."""
+"""The Python workers of a local Spark session are forked from a process that has already imported
+PySpark.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,6 @@
-"""The sink of our data source on a live cluster: what Spark writes is what a consumer reads."""
+"""The sink of our data source on a live cluster: a consumer reads exactly the records that Spark
+has written.
+"""
 
 from collections import Counter
 from collections.abc import Iterator

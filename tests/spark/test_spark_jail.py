@@ -1,4 +1,5 @@
-"""The jail for Spark jobs: what it holds, whom it reaches, and hostile jobs (docs/grading.md).
+"""The jail in which graded Spark jobs run: its folders, the ports that a job can reach, and hostile
+jobs (docs/grading.md).
 
 Without root these tests are skipped.
 """
@@ -47,14 +48,16 @@ def jail() -> Jail:
 
 @pytest.fixture(scope="module")
 def folders(jail: Jail, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobFolders]:
-    """The folders of a jail. This thread leaves their mount namespace again at the end."""
+    """Yield the folders of a jail. They are in a separate mount namespace, which this thread leaves
+    at the end.
+    """
     with own_mounts():
         yield JobFolders(tmp_path_factory.mktemp("job"), jail.uid)
 
 
 @contextmanager
 def own_mounts() -> Iterator[None]:
-    """Come back to the present mount namespace at the end of the block."""
+    """Return to the present mount namespace when the `with` block ends."""
     import ctypes
 
     own, folder = os.open("/proc/self/ns/mnt", os.O_RDONLY), Path.cwd()
@@ -67,7 +70,9 @@ def own_mounts() -> Iterator[None]:
 
 
 class World:
-    """What attackers know of: somebody's work, a port of this machine, and the results' folder."""
+    """The targets of an attack: another learner's file, an open port of this machine, and the
+    folder for results.
+    """
 
     def __init__(self, folder: Path, listener: socket.socket, jail: Jail, folders: JobFolders):
         self.other = folder / "parse.py"
@@ -79,7 +84,9 @@ class World:
 
     @contextmanager
     def learner(self, source: str) -> Iterator[SparkLearner]:
-        """A learner in a jail, with this file. Its prints go to a file."""
+        """Yield a learner's process in the jail, which runs this source. Its output goes to a
+        file.
+        """
         for name, value in {
             "COURSE": str(ROOT.parent),
             "OTHER": str(self.other),
@@ -148,7 +155,7 @@ def test_an_attack_fails_with_its_reason_and_nobody_is_hurt(world: World, attack
 
 
 def test_only_plain_files_are_copied_out(folders: JobFolders) -> None:
-    """Links are not followed, and a folder that is a link is not entered."""
+    """Links are not followed, not even links to folders."""
     left = folders.made(folders.left)
     (left / "a" / "b").mkdir(parents=True)
     (left / "a" / "b" / "plain").write_text("text", encoding="utf-8")
@@ -180,7 +187,9 @@ def build(spark, source, options, other, left):
 
 
 def test_a_job_reaches_the_broker_of_its_submission_and_leaves_files(world: World) -> None:
-    """It reads a topic there, and may write into another one. No other port is open."""
+    """The job reads a topic on this broker, and may write into a second topic. It cannot reach any
+    other port.
+    """
     port = world.listener.getsockname()[1]
     left = world.folders.made(world.folders.left)
     with running_cluster("lab-jail", brokers=1) as cluster, world.learner(REACHES) as learner:
@@ -210,7 +219,9 @@ def test_every_reference_passes_in_a_jail(jail: Jail, exercise: Exercise) -> Non
 
 @pytest.mark.long
 def test_a_grade(jail: Jail) -> None:
-    """The reference gets all points, a wrong answer loses those of its test."""
+    """The reference solution gets all points. A wrong answer loses the points of the test that it
+    fails.
+    """
     exercise = find_exercise("16-4s")
     grader = Grader(exercise, SEED, Kind.NAMESPACES)
     right = Submission("right", "right.py", exercise.solution.read_bytes())
@@ -223,6 +234,8 @@ def test_a_grade(jail: Jail) -> None:
 
 
 def test_the_page_has_the_table() -> None:
-    """`python -m exercises.grading.spark_attacks docs/grading.md` writes it."""
+    """`python -m exercises.grading.spark_attacks docs/grading.md` writes the table of attacks into
+    the page.
+    """
     page = ROOT.parent / "docs" / "grading.md"
     assert table(SPARK_ATTACKS, TABLE) in page.read_text(encoding="utf-8")

@@ -1,4 +1,6 @@
-"""The demo spark-kills, as a user starts it: every line is there once, after three kills."""
+"""The demo spark-kills, as a user starts it: after three kills, every line is in the output exactly
+once.
+"""
 
 import os
 from pathlib import Path

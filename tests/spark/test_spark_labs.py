@@ -105,7 +105,9 @@ def test_the_reference_works_with_a_live_cluster(exercise: Exercise) -> None:
 
 @pytest.mark.rotated
 def test_kills_find_a_sink_that_appends(tmp_path: Path) -> None:
-    """Each kill falls between a batch's rows and Spark's note that the batch is done."""
+    """Each kill comes after a batch's rows were written, and before Spark has noted that the batch
+    is done.
+    """
     (exercise,) = [one for one in EXERCISES if one.id == "16-4s"]
     (appends,) = [one for one in wrong_answers(exercise) if one.name == "appends"]
     file = appends.write(tmp_path)

@@ -1,5 +1,5 @@
-"""PySpark reads a topic of a live cluster through our data source. Its answer equals the
-generator's true counts.
+"""PySpark reads a topic of a live cluster through our data source, and counts the status codes. The
+counts equal those of the log generator.
 """
 
 from collections.abc import Iterator

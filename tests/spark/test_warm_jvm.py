@@ -1,4 +1,6 @@
-"""The warm JVM of the labs: it stays, and nothing of a job reaches the next job."""
+"""The JVM that the labs keep running between jobs: it stays the same process, and no job sees
+anything of the job before.
+"""
 
 import os
 from collections.abc import Iterator
@@ -104,7 +106,7 @@ def jobs(tmp_path: Path, drivers: Drivers) -> Iterator[SparkLearner]:
 
 
 def seen(learner: SparkLearner) -> tuple[object, ...]:
-    """What a job sees of Spark and of its process when it changes nothing."""
+    """Return the settings of Spark and of the process, as a job sees them that changes nothing."""
     (row,) = learner.batch(RECORDS, records_of([b"x"] * 8)).rows
     return row
 
@@ -158,7 +160,9 @@ def test_files_that_a_worker_writes_do_not_reach_the_next_job(
 
 
 def test_the_garbage_of_a_former_process_does_not_reach_the_next(jobs: SparkLearner) -> None:
-    """The JVM calls functions by numbers, and tells Python to forget them."""
+    """The JVM refers to a Python function by a number, and later tells Python to forget this
+    number. The next process may use the same number.
+    """
     for _ in range(3):
         jobs.batch(RECORDS, records_of([b"x"] * 9))
         jobs.close()

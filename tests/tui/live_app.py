@@ -29,7 +29,9 @@ class LiveApp:
         return screen_text(self.app.screen)
 
     async def see(self, wanted: Callable[[str], bool], what: str) -> str:
-        """Look until the screen shows what is wanted; return it. On failure show the screen."""
+        """Wait until `wanted` accepts the text of the screen, and return the text. If it never
+        does, fail and show the screen.
+        """
         end = time.monotonic() + PATIENCE_S
         while not wanted(text := self.text()):
             assert time.monotonic() < end, f"the screen never showed {what}; it shows\n{text}"
@@ -37,7 +39,9 @@ class LiveApp:
         return text
 
     async def shows(self, *texts: str) -> str:
-        """Look until the screen shows all of these texts; return it. On failure show the screen."""
+        """Wait until the screen shows all of these texts, and return its text. If it never does,
+        fail and show the screen.
+        """
         return await self.see(lambda s: all(text in s for text in texts), " and ".join(texts))
 
     async def select(self, broker: int) -> None:

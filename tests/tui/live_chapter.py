@@ -1,4 +1,4 @@
-"""Run one chapter on a real cluster, without keys, and hold its page against the run."""
+"""Run one chapter on a real cluster, without keys, and compare its page with the run."""
 
 import json
 import os
@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def check_live_chapter(one: Chapter, folder: Path, *options: str, timeout_s: int = 500) -> None:
-    """Fail unless the chapter ends well, its page holds, and its cluster is gone."""
+    """Fail unless the chapter ends without errors, its page agrees with the run, and its cluster is
+    gone.
+    """
     report = folder / "chapter.json"
     words = [*one.command.split(), "--fast", *options, "--json", str(report)]
     done = subprocess.run(

@@ -1,6 +1,6 @@
 """Make the recording for the tests and the screenshots.
 
-A real cluster of three brokers, whose leader is killed under load and comes back.
+It is from a real cluster of three brokers. A leader is killed under load and started again.
 
     python tests/tui/make_recording.py tests/tui/recordings/leader-killed.jsonl.gz
 
@@ -32,8 +32,8 @@ TOPICS = (
 def produce(bootstrap: str, stop: threading.Event) -> None:
     """Produce with acks=all from twelve producers until `stop` is set.
 
-    A broker takes one request at a time from each connection, so this many can wait at once. Their
-    deadlines differ, so that the wheels of the Produce purgatory hold something in many slots.
+    A broker takes one request at a time from each connection, so twelve requests can wait at once.
+    Their deadlines differ, so that tasks are in many slots of the wheels of the Produce purgatory.
     """
     producers = [
         Producer(

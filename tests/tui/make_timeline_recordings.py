@@ -41,7 +41,9 @@ def never(_: Envelope) -> bool:
 
 
 class Scene:
-    """A cluster under observation: what was seen, and who the controller is."""
+    """A cluster whose events are read and recorded. `controller` is the id of the present
+    controller.
+    """
 
     def __init__(self, cluster: Cluster, path: Path, level: Level) -> None:
         self.cluster = cluster
@@ -52,7 +54,9 @@ class Scene:
         self.recording = True
 
     async def watch(self, seconds: float, until: Callable[[Envelope], bool] = never) -> bool:
-        """Watch until an event comes, or for so long. Return whether it came."""
+        """Read and record events for `seconds`, or until an event comes for which `until` returns
+        True. Return whether such an event came.
+        """
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             await asyncio.sleep(0.05)

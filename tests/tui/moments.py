@@ -1,4 +1,4 @@
-"""The moment of a committed recording at which each screen answers its question.
+"""For each screen, the recording and the moment in it at which the screen answers its question.
 
 The snapshot tests and the pictures of docs/dashboard.md show these moments. Draw both again with
 
@@ -44,7 +44,7 @@ MOMENTS: Final[dict[str, Moment]] = {
 
 
 def captured(path: Path) -> WireView:
-    """Return the frames of a capture. The last one is chosen: it is broken."""
+    """Return the frames of a capture. The last frame, which is broken, is selected."""
     view = WireView()
     view.add(read_capture(path))
     view.choose(view.listed[-1])
@@ -52,7 +52,7 @@ def captured(path: Path) -> WireView:
 
 
 def app_at(moment: Moment) -> tuple[DashboardApp, Replay | None]:
-    """Return the dashboard for a moment, and the replay that `settle` must wind."""
+    """Return the dashboard for a moment, and the replay that `settle` moves to this moment."""
     path = RECORDINGS / moment.recording
     if ".capture" in path.name:
         return DashboardApp("capture", wire=captured(path)), None

@@ -1,4 +1,4 @@
-"""The dashboard without a terminal, paused at a moment of a recording, and its text."""
+"""Run the dashboard without a terminal, paused at a moment of a recording, and read its text."""
 
 import asyncio
 import time
@@ -55,7 +55,7 @@ async def until(pilot: Pilot[None], app: DashboardApp, moment: Callable[[str], b
 
 
 async def wind_through(pilot: Pilot[None], app: DashboardApp, parts: int) -> None:
-    """Go through the whole recording in `parts` steps, and look at each."""
+    """Go through the whole recording in `parts` steps, and draw the screen after each step."""
     replay = app.replay
     assert replay is not None
     for part in range(parts):
@@ -73,7 +73,9 @@ def look_at(
     screen: str = "cluster",
     size: tuple[int, int] = (120, 40),
 ) -> None:
-    """Run the dashboard on one screen, paused at this moment of the events; None: at their end."""
+    """Run the dashboard on one screen, paused at the moment `at_ms` of the events. None means the
+    end of the events.
+    """
 
     async def run() -> None:
         replay = Replay(events)

@@ -48,8 +48,8 @@ def draw(screen: str, light: bool = False) -> str:
 def moving() -> str:
     """Return the first picture of README.md: a leader is killed, moment by moment.
 
-    The frames lie above each other in one SVG, and its style shows one after the other. A reader
-    who wants no motion sees the last one.
+    One SVG contains all frames, and its style shows one frame after the other. A reader who has
+    switched off motion sees only the last frame.
     """
     frames = []
     for at_ms in MOVING_MS:

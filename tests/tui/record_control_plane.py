@@ -1,8 +1,8 @@
 """Make the recording of the control plane, for the tests and pictures of two screens.
 
-A real cluster of three brokers, without load. A broker is paused until its session expires, and
-resumed. Another one is stopped with SIGTERM and started. The controller is killed and started. At
-last /controller is deleted by hand.
+It is from a real cluster of three brokers, without load. A broker is paused until its session
+expires, and then resumed. A second broker is stopped with SIGTERM and started again. The controller
+is killed and started again. Finally /controller is deleted by hand.
 
     python tests/tui/record_control_plane.py tests/tui/recordings/control-plane.jsonl.gz
 
@@ -57,7 +57,7 @@ def kept() -> Callable[[Envelope], bool]:
 
 
 class Scene:
-    """A cluster whose events are recorded while things are done to it."""
+    """A cluster whose events are recorded while the script kills, pauses and starts brokers."""
 
     def __init__(self, cluster: Cluster, path: Path) -> None:
         self.cluster = cluster
@@ -69,7 +69,9 @@ class Scene:
         self._keep = kept()
 
     async def watch(self, seconds: float, until: type[Event] | None = None) -> None:
-        """Record for so long, or until an event of this type has come since the last act."""
+        """Record events for `seconds`, or until an event of the type `until` has come since the
+        last act.
+        """
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             await asyncio.sleep(0.1)

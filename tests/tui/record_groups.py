@@ -4,8 +4,9 @@
     python -m tests.tui.record_groups requests tests/tui/recordings/few-io-threads.jsonl.gz
 
 Groups: two consumers read a topic, a third joins, and one is stopped with SIGSTOP until the group
-removes it. Requests: a backlog of small produces, while one broker has one io thread and another
-client creates topics, each of which occupies that thread while it waits for ZooKeeper.
+removes it. Requests: many small produces wait in a queue, because one broker has only one io
+thread. A second client creates topics, and each creation occupies this thread while it waits for
+ZooKeeper.
 """
 
 import asyncio
@@ -40,15 +41,15 @@ TOPIC, GROUP = "web", "shop"
 
 
 class Stop(Protocol):
-    """The event that ends a load, of threading or of multiprocessing."""
+    """An Event object of threading or of multiprocessing. When it is set, the load ends."""
 
     def is_set(self) -> bool: ...
 
 
 def produce(bootstrap: str, stop: Stop, *, producers: int, batch: int) -> None:
-    """Produce until `stop` is set: `batch` records from each producer, 40 times a second.
+    """Produce until `stop` is set. Each producer sends `batch` records 40 times a second.
 
-    With acks=1, so that no produce waits for followers: what is left is the broker's own time.
+    With acks=1 no produce waits for followers, so the measured time is only the time in the broker.
     """
     clients = [
         Producer(

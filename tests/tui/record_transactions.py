@@ -2,10 +2,11 @@
 
     python -m tests.tui.record_transactions tests/tui/recordings/transactions-held.jsonl.gz
 
-`payments` commits, and a second process with the same transactional.id fences the first one in the
-middle of a transaction. `stock` aborts a transaction, and leaves the next one open until the
-coordinator ends it. A batch of `report` comes too late: a transaction hangs. At last `payments`
-commits while the leader of one of its partitions is paused, so a marker is missing for a while.
+The producer `payments` commits, and a second process with the same transactional.id fences it in
+the middle of a transaction. `stock` aborts a transaction, and leaves the next one open until the
+coordinator ends it. A batch of `report` arrives after the end of its transaction, so a transaction
+hangs. Finally `payments` commits while the leader of one of its partitions is paused, so a marker
+is missing for a while.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
-"""Each screen as text and colours, at three sizes, in three looks: reviewable files.
+"""Draw each screen as text and colours, in three sizes and three looks, into files that a person
+can review.
 
     PYTHONPATH=. python -m tests.tui.snapshots [SCREEN …]
 
-draws them again into tests/tui/snapshots. Look at the difference before you commit it.
+draws the snapshots again into tests/tui/snapshots. Look at the difference before you commit it.
 """
 
 import asyncio
@@ -41,7 +42,9 @@ def text_of(app: DashboardApp) -> str:
 
 
 def _colours(app: DashboardApp) -> str:
-    """Return a letter for each cell's style, and what the letters mean."""
+    """Return a text with one letter for the style of each cell, and a list of what the letters
+    mean.
+    """
     letters: dict[str, str] = {}
     rows = []
     for strip in _strips(app):
@@ -59,7 +62,9 @@ def _colours(app: DashboardApp) -> str:
 
 
 async def settled(app: DashboardApp, pilot: Pilot[None]) -> None:
-    """Wait until nothing of the screen changes any more: a list scrolls some looks later."""
+    """Draw the screen again and again until nothing changes any more. A list scrolls only after
+    some drawings.
+    """
     before, same = "", 0
     for _ in range(100):
         app.look()

@@ -1,4 +1,4 @@
-"""Clients that make something to see: for recordings, and for tests of screens on real clusters."""
+"""Clients that cause events on real clusters, for recordings and for tests of screens."""
 
 import contextlib
 import threading
@@ -62,7 +62,9 @@ class Background:
 
 
 class AcksAll(Background):
-    """Producers that send a few records ten times a second with acks=all. Each waits up to 30 s."""
+    """Producers that send a few records ten times a second with acks=all. A request waits up to 30
+    s for its answer.
+    """
 
     def __init__(self, bootstrap: str, topic: str, producers: int = 4) -> None:
         super().__init__()
@@ -95,7 +97,9 @@ class AcksAll(Background):
 
 
 class PatientConsumer(Background):
-    """A consumer that wants many bytes at once: fetch.min.bytes. Its fetches wait for them."""
+    """A consumer with a large fetch.min.bytes. Its fetches wait at the broker for this many
+    bytes.
+    """
 
     def __init__(self, bootstrap: str, topic: str, min_bytes: int, max_wait_ms: int) -> None:
         super().__init__()

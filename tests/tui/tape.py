@@ -1,4 +1,4 @@
-"""A recording of what a cluster's processes send, made while a story goes on."""
+"""Record the events of a cluster's processes while a script does something to the cluster."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ GAUGES_EVERY_US = 250_000
 
 
 class Tape:
-    """Records all events but those named in `left_out`, with fewer samples."""
+    """Records all events except those named in `left_out`, and only some of the samples."""
 
     def __init__(
         self, cluster: Cluster, path: Path, left_out: frozenset[str] = frozenset()
@@ -31,7 +31,9 @@ class Tape:
     async def watch(
         self, seconds: float, until: Callable[[Envelope], bool] = lambda _: False
     ) -> bool:
-        """Record for so long, or until an event. Return whether it came."""
+        """Record for `seconds`, or until an event comes for which `until` returns True. Return
+        whether such an event came.
+        """
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             await asyncio.sleep(0.1)

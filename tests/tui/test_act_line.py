@@ -51,7 +51,9 @@ async def supervisor(action: str, request: Request) -> Answer:
 
 
 def look(screen: str, folder: ClusterFolder | None, ask: Ask) -> None:
-    """Run the dashboard on a cluster of one broker; with a folder its supervisor answers."""
+    """Run the dashboard on a cluster of one broker. If `folder` is given, a supervisor answers the
+    acts.
+    """
 
     async def run() -> None:
         server = ActionServer("secret", supervisor)

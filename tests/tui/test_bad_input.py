@@ -1,8 +1,10 @@
-"""Recordings and histories that are broken: the dashboard says so, or shows what it can.
+"""Broken recordings and odd orders of events: the dashboard says what is wrong, or shows what it
+can.
 
-A file that is no recording ends with one line that names it. Damaged lines in a recording are left
-out, counted and said, and the rest is shown. Events in an odd order, or at odd times, are drawn
-on every screen without an error, and what comes after them is shown as ever.
+If a file is no recording, the dashboard ends with one line that names the file. Damaged lines in a
+recording are left out and counted, their number is shown, and the rest is shown. Events in an odd
+order or at odd times are drawn on every screen without an error, and the events after them are
+shown as usual.
 """
 
 import asyncio
@@ -33,7 +35,7 @@ HOUR_US: Final = 3_600_000_000
 
 
 def _run(*files: Path, tmp_path: Path) -> tuple[int, str]:
-    """Draw the cluster from the files. Return the exit code and what was said."""
+    """Draw the cluster from the files. Return the exit code and the output."""
     arguments = [word for file in files for word in ("--replay", str(file))]
     arguments += ["--screenshot", str(tmp_path / "out.svg"), "--at", "1"]
     result = CliRunner().invoke(dashboard, arguments)
@@ -185,7 +187,9 @@ def _jump_forward(envelopes: Sequence[Envelope]) -> list[Envelope]:
 
 
 def _jump_back(envelopes: Sequence[Envelope]) -> list[Envelope]:
-    """Return a history whose clocks go back by an hour, to before its start."""
+    """Return a history in which the clocks are set back by an hour in the middle, to a time before
+    its start.
+    """
     half = len(envelopes) // 2
     return [
         *envelopes[:half],
@@ -201,7 +205,9 @@ def _shuffled(envelopes: Sequence[Envelope]) -> list[Envelope]:
 
 
 def _with_gaps(envelopes: Sequence[Envelope]) -> list[Envelope]:
-    """Return one event of three: snapshots without facts, facts without what they change."""
+    """Return about a third of the events, chosen at random. So facts are missing after a snapshot,
+    and some facts change things that no earlier event has named.
+    """
     chance = random.Random(2)
     return [each for each in envelopes if chance.random() < 0.33]
 
@@ -258,7 +264,9 @@ def test_odd_histories_are_drawn_on_every_screen(
 def test_a_dashboard_that_stood_still_goes_on_where_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """ctrl+z for eight hours, or a laptop that slept, plays no recording to its end."""
+    """The dashboard was stopped with ctrl+z for eight hours, or the laptop slept. Afterwards the
+    recording must not be played to its end at once.
+    """
 
     async def look() -> None:
         replay = Replay(read_recordings([KILLED]))

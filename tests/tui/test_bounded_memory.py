@@ -1,4 +1,6 @@
-"""Eight hours' worth of events through every reducer: memory stays where it was after four."""
+"""The events of eight hours go through every reducer of the dashboard. The second four hours must
+not need more memory than the first four.
+"""
 
 import gc
 import sys

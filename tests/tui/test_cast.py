@@ -1,4 +1,6 @@
-"""A recording as an asciicast: the dashboard's frames, with a marker for each step and fact."""
+"""A recording is turned into an asciicast: the dashboard's frames, with a marker for each step and
+fact.
+"""
 
 import json
 import re

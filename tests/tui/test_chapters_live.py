@@ -1,6 +1,7 @@
-"""Each chapter runs on a real cluster, in the dashboard, and what its page says holds.
+"""Each chapter runs on a real cluster, in the dashboard, and the run agrees with the chapter's
+page.
 
-Chapters that need more than a cluster have this test in the folder of what they need: tests/spark.
+Chapters that need Spark have this test in the folder tests/spark.
 """
 
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Chapters on a simulated cluster, in virtual time: without keys, and back to an earlier step."""
+"""Chapters on a simulated cluster, in virtual time: they are played without keys, and a learner
+goes back to an earlier step.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -112,7 +114,9 @@ async def go_on_there(app: PresenterApp, dashboard: LiveApp) -> None:
 def test_a_learner_who_leaves_goes_on_at_the_begin_of_the_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cluster has ended. Its run is executed again, with the learner's acts."""
+    """When the learner comes back, the simulated cluster no longer exists. So its run is executed
+    again, with the learner's acts.
+    """
     monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path))
     one = CHAPTERS["00"]
     script = one.script(screen_names())

@@ -1,4 +1,6 @@
-"""`g`: every word of the glossary in Chinese, on every screen, and every column where it was."""
+"""The key `g` shows every word of the glossary in Chinese, on every screen. Every column of the
+screen stays at its place.
+"""
 
 import asyncio
 
@@ -15,12 +17,16 @@ RULES = set("│┃║┊╔╗╚╝╭╮╰╯├┤┌┐└┘▕▏")
 
 
 def columns(row: str) -> list[str]:
-    """Return what stands in each column; an empty text behind a wide character."""
+    """Return the character in each column of the row. A wide character is followed by an empty
+    text.
+    """
     return [part for c in row for part in (c, *[""] * (cell_len(c) - 1))]
 
 
 def rows(app: DashboardApp) -> list[list[str]]:
-    """Return the screen by columns, without the widgets that stay as they are."""
+    """Return the rows of the screen as columns. The widgets whose text is never translated are left
+    blank.
+    """
     found = [
         columns(row + " " * app.size.width)[: app.size.width] for row in text_of(app).splitlines()
     ]

@@ -1,7 +1,8 @@
-"""What do the clients hold, and why has it not gone? Found on the Client screen of a real cluster.
+"""The Client screen on a real cluster answers its question: what do the clients hold, and why was
+it not sent?
 
-A load of our own clients runs. A consumer does not call poll() any more; a leader is stopped and
-killed, and comes back. A foreign producer is seen from the brokers' side.
+A load of our own clients runs. A consumer stops calling poll(). A leader is stopped, then killed,
+and starts again. Of a foreign producer, the screen shows what the brokers know.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 @asynccontextmanager
 async def running_load(cluster: Cluster, trace: Tracer) -> AsyncIterator[Load]:
-    """Run a load of our own clients, and count its records as the command does."""
+    """Run a load of our own clients, and count its records as `kafka-edu load` does."""
     spec = LoadSpec(TOPIC, rate=100)
     load = Load(spec, own_clients(spec, cluster.bootstrap_servers, trace.time, trace), trace)
     load.start()

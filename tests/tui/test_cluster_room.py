@@ -1,4 +1,6 @@
-"""The Cluster screen gives its rows to what needs them, and Kafka's own topics the fewest."""
+"""The Cluster screen gives most of its rows to the parts that need them. Kafka's internal topics
+get the fewest rows.
+"""
 
 import asyncio
 

@@ -1,6 +1,7 @@
 """The Controller and ZooKeeper screens in a real terminal, on a real cluster.
 
-Each break is done through the app, and the answer to the screen's question is found on the screen.
+Each fault is caused by keys of the dashboard, and then the screen must show the answer to its
+question.
 """
 
 import os
@@ -59,13 +60,15 @@ def terminal(cluster: Cluster, home: Path, tmp_path: Path) -> Iterator[Terminal]
 
 
 def controller_on(screen: str) -> tuple[int, int]:
-    """Return the controller and its epoch, as the screen says; -1, -1 if there is none."""
+    """Return the controller and its epoch, as the screen shows them, or (-1, -1) if it shows
+    none.
+    """
     found = re.search(r"♛ broker (\d+) is the controller.* epoch (\d+)", screen)
     return (int(found[1]), int(found[2])) if found else (-1, -1)
 
 
 def acted_on(screen: str) -> int:
-    """Return the broker that the acts are for; -1 if none is named."""
+    """Return the broker on which the screen's acts would act, or -1 if the screen names none."""
     found = re.search(r"acts on broker (\d+)", screen)
     return int(found[1]) if found else -1
 

@@ -308,7 +308,9 @@ MANY = 10_000
 
 
 def ten_thousand() -> list[Envelope]:
-    """A controller that elects leaders for 10,000 partitions, whose topics are in ZooKeeper."""
+    """Return the events of a controller that elects leaders for 10,000 partitions. ZooKeeper has
+    their topics.
+    """
     story = Story()
     story.tell(1, ControllerElected(epoch=4, epoch_zk_version=4))
     queued = story.tell(1, ControllerEventQueued(name="BrokerChange", detail="", queue_size=1))
@@ -386,7 +388,9 @@ def test_a_frame_costs_little_with_ten_thousand_partitions_and_znodes() -> None:
 
 
 def calls_of_a_frame(app: DashboardApp) -> int:
-    """Return how many functions of the dashboard a frame calls after everything has changed."""
+    """Let everything on the screen change. Return how many calls of the dashboard's functions the
+    next frame needs.
+    """
     assert isinstance(app.screen, DashboardScreen)
     app.screen.tick()  # the first frame of a screen shares out its rows
     app.model.controller.version += 1

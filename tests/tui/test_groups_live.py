@@ -1,7 +1,8 @@
-"""Who caused the rebalance, and who was waited for? Found on the Groups screen of a real cluster.
+"""The Groups screen on a real cluster answers its question: who caused the rebalance, and for whom
+did it wait?
 
-The members are unmodified clients in processes of their own. One more joins, falls silent, comes
-back and leaves by the screen's keys. Then a silent member keeps the others waiting.
+The members are unmodified clients in separate processes. By the screen's keys, a further member
+joins, falls silent, comes back and leaves. Then a silent member makes a rebalance wait.
 """
 
 import re
@@ -32,7 +33,7 @@ def stable(text: str, members: int) -> bool:
 
 
 def answered(text: str, cause: str) -> bool:
-    """Return whether the answer is that the last rebalance had this cause."""
+    """Return whether the screen says that the last rebalance had this cause."""
     return re.search(rf"last rebalance, .* ago: {re.escape(cause)}", text) is not None
 
 

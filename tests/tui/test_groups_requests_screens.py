@@ -1,7 +1,7 @@
 """The text of the Groups and Requests screens, from recordings of real clusters.
 
-Groups: a third consumer joined and was stopped with SIGSTOP. Requests: a backlog of produces while
-each broker had one io thread (record_groups.py).
+Groups: a third consumer joined and was stopped with SIGSTOP. Requests: many produces waited in a
+queue, because the broker had one io thread (record_groups.py).
 """
 
 import re
@@ -217,7 +217,7 @@ def test_small_and_light_terminals_and_going_through_a_whole_recording(
 
 
 def test_a_rebalance_without_its_cause_is_told_in_the_coordinators_words() -> None:
-    """A recording that begins late has the rebalance and not the member's fact."""
+    """A recording that begins late has the rebalance, but not the member's event that caused it."""
     events = [e for e in recording(GROUPS) if not isinstance(e.event, MemberJoined)]
     assert any(isinstance(e.event, RebalanceStarted | GroupAssigned) for e in events)
 

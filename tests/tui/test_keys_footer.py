@@ -1,4 +1,6 @@
-"""The line of keys is drawn again only when its keys change, and the mouse works on it."""
+"""The line of keys at the bottom of the screen: it is drawn again only if its keys change, and its
+keys can be clicked with the mouse.
+"""
 
 import asyncio
 

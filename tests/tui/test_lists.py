@@ -1,4 +1,6 @@
-"""Lists: the scrollbar stands where the list stands, and a line is drawn once a frame."""
+"""Lists: the scrollbar shows the position of the list, and each line is drawn only once in a
+frame.
+"""
 
 import asyncio
 

@@ -51,7 +51,9 @@ class Terminal:
         return self._run("capture-pane", "-p")
 
     def wait_for(self, wanted: Callable[[str], bool], what: str) -> str:
-        """Look until the screen is as wanted. On failure show the last screen."""
+        """Wait until `wanted` accepts the text of the screen, and return the text. If it never
+        does, fail and show the screen.
+        """
         seen: list[str] = []
 
         def shows() -> str:

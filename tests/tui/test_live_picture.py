@@ -1,4 +1,6 @@
-"""A picture of a cluster of which a process sends nothing: it waits for a time, not for rounds."""
+"""A picture of a cluster in which one process sends nothing. The program gives this process up
+after some seconds, however few looks it takes in this time.
+"""
 
 import asyncio
 

@@ -1,4 +1,6 @@
-"""The presenter: a script on a recording by keys, and the same script on a real cluster."""
+"""The presenter plays a script by keys on a recording, and plays the same script on a real
+cluster.
+"""
 
 import asyncio
 import contextlib
@@ -62,7 +64,9 @@ def text(app: PresenterApp) -> str:
 
 
 async def press(pilot: Pilot[None], app: PresenterApp, key: str) -> str:
-    """Press a key, let the recording play until the step has what it waits for, and draw."""
+    """Press a key, play the recording until the fact comes for which the step waits, and return the
+    screen's text.
+    """
     await pilot.press(key)
     while app.presentation.waits and not app.presentation.failure:
         app.player.tick(1_000_000)
@@ -205,7 +209,9 @@ def lead_by_the_controller(cluster: Cluster, partition: str) -> int:
 
 
 def test_the_script_on_a_real_cluster(tmp_path: Path) -> None:
-    """The dashboard and the text, one after the other: the script leaves the cluster whole."""
+    """The script runs first in the dashboard and then as plain text, on the same cluster. So the
+    first run must leave the cluster in order.
+    """
     home = tmp_path / "home"
     with running_cluster("presented", home=home) as cluster:
         before = {broker: cluster.pid(broker) for broker in cluster.broker_ids}

@@ -1,5 +1,5 @@
 """The Replication screen on a real cluster: a follower lags, its leader is killed through the app,
-and the screen shows in numbers what the leader throws away when it comes back.
+and the screen shows how many records the old leader cuts off when it starts again.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """The text of the Purgatory and Replication screens, from recorded clusters of three.
 
 In one recording a follower was paused under acks=all until its session expired, and came back. In
-the other a follower lagged, its leader was killed, and cut off what nobody else had
-(record_stories.py).
+the other recording a follower lagged and its leader was killed. When the old leader started again,
+it cut off the records that no other broker had (record_stories.py).
 """
 
 import re
@@ -35,7 +35,9 @@ WEB = PartitionKey("web", 0)
 
 
 def moment(path: Path, wanted: Callable[[Envelope], bool]) -> int:
-    """Return the ms from the beginning to the last event that is wanted."""
+    """Return the time in ms from the recording's beginning to the last event for which `wanted`
+    returns True.
+    """
     begin_us = recording(path)[0].mono_us
     found = [e.mono_us for e in recording(path) if wanted(e)]
     assert found, "no such event was recorded"
@@ -308,7 +310,9 @@ def test_enter_follows_the_cut_that_the_row_names_and_not_the_isr_that_grew_afte
 @pytest.mark.parametrize("screen", ["purgatory", "replication"])
 @pytest.mark.parametrize("size", [(40, 12), (20, 5), (80, 24)])
 def test_every_moment_can_be_drawn_in_any_terminal(screen: str, size: tuple[int, int]) -> None:
-    """Winds through the whole recording; a widget that raises ends the app."""
+    """Go through the whole recording. If a widget raises an exception, the app ends and the test
+    fails.
+    """
 
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         replay = app.player.replay

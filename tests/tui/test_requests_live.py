@@ -1,7 +1,8 @@
-"""Where is the time spent? Found on the Requests screen of a real cluster, in a backlog.
+"""The Requests screen on a real cluster answers its question: where is the time spent?
 
-The broker has one io thread, which the screen's key sets. Topics are created all the while, and
-each occupies that thread until ZooKeeper has answered. The produces wait for it in the queue.
+A key of the screen gives the broker only one io thread. Topics are created all the time, and each
+creation occupies this thread until ZooKeeper has answered. Meanwhile the produces wait in the
+queue.
 """
 
 import multiprocessing
@@ -31,8 +32,8 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def every_row_is_whole(model: Model) -> bool:
-    """Whether no row is a slow request from before `h`. Some hops of such a request were not
-    emitted.
+    """Return whether all hops of every request on the screen are known. Of a slow request from
+    before the key `h` was pressed, some hops were not emitted.
     """
     hops = model.requests.latest_hops().values()
     return bool(hops) and all(any(isinstance(h.event, RequestDequeued) for h in of) for of in hops)

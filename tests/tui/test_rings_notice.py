@@ -1,4 +1,6 @@
-"""Winding back past what the dashboard has seen: the rings are read, and what came is said once."""
+"""The user goes back further than the dashboard has seen. Then the rings of the processes are read,
+and the result is reported only once.
+"""
 
 import asyncio
 import sys

@@ -1,5 +1,5 @@
-"""The text of the screens, from a recorded cluster of three whose leader was killed under load and
-came back.
+"""The text of the screens, from the recording of a cluster of three brokers. A leader was killed
+under load and started again.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ Event = TypeVar("Event", bound=tuple[object, ...])
 
 
 def moment(cls: type[Event]) -> tuple[int, Event]:
-    """Return when (ms from the beginning) an event last happened, and the event."""
+    """Return the last event of this type, and its time in ms from the recording's beginning."""
     begin_us = recording(RECORDING)[0].mono_us
     for envelope in reversed(recording(RECORDING)):
         if isinstance(envelope.event, cls):

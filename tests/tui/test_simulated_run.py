@@ -220,7 +220,9 @@ async def compare_with_a_part(app: DashboardApp, dashboard: LiveApp) -> None:
 def test_two_futures_of_a_run_with_a_learners_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stored future is played with the part, too: its file has a line `learner`."""
+    """The file of a stored future has a line `learner`, so the future is also played with the
+    learner's part.
+    """
     monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path / "a home"))
     part = tmp_path / "a wheel.py"
     part.write_text(find_exercise("02-1").solution.read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,7 +1,8 @@
 """Every screen at 80 × 24, 120 × 40 and 200 × 60, dark, light and in ASCII, from recordings of real
 clusters.
 
-A difference is a failure: look at it, and if it is meant, draw again (tests/tui/snapshots.py).
+A difference is a failure. Look at the difference, and if it is intended, draw the snapshots again
+(tests/tui/snapshots.py).
 """
 
 import re
@@ -42,7 +43,9 @@ def test_a_screen_looks_as_it_did(screen: str) -> None:
 @pytest.mark.parametrize("look", ["dark", "light"])
 @pytest.mark.parametrize("screen", [each.name for each in DECLARATIONS])
 def test_each_word_can_be_read_on_its_ground(screen: str, look: str) -> None:
-    """Compare the letters of the picture with the styles that stand at the same cells."""
+    """For each letter or digit in the picture, check that its colour has enough contrast with the
+    background.
+    """
     kept = path_of(screen, COLOURED).read_text(encoding="utf-8")
     _, *parts = re.split(r"^== (.+) ==\n", kept, flags=re.MULTILINE)
     sections = dict(zip(parts[::2], parts[1::2], strict=True))

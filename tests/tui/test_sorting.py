@@ -1,4 +1,6 @@
-"""`S` sorts a list by its next column and `R` turns the order round, the same on every screen."""
+"""On every screen, the key `S` sorts a list by its next column, and the key `R` reverses the
+order.
+"""
 
 import asyncio
 import re
@@ -50,7 +52,9 @@ def look(screen: str, ask: Ask) -> None:
 
 
 async def lines_from_the_top(pilot: Pilot[None], lines: Lines) -> list[int]:
-    """Return the lines as they stand below each other, without the heads: walk with the cursor."""
+    """Move the cursor from the top of the list to its end. Return the lines in the order in which
+    they are shown, without the headings.
+    """
     await pilot.press("home")
     found = [lines.cursor]
     for _ in range(lines.count() - 1):
@@ -60,7 +64,9 @@ async def lines_from_the_top(pilot: Pilot[None], lines: Lines) -> list[int]:
 
 
 def is_sorted(values: list[Value | None], order: Order) -> bool:
-    """Return whether numbers, or words, stand in this order, and lines without a value last."""
+    """Return whether the numbers or words are in this order, and lines without a value come
+    last.
+    """
     numbers = [value for value in values if isinstance(value, int | float)]
     words = [value for value in values if isinstance(value, str)]
     numbers.sort(reverse=order.greatest_first)

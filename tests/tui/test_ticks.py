@@ -1,4 +1,6 @@
-"""The dashboard's own ticks, what waits in a flood of events, and what late events allow to say."""
+"""The ticks of the dashboard: what is postponed in a flood of events, and what the dashboard says
+when its events are late.
+"""
 
 import asyncio
 import gc
@@ -156,7 +158,9 @@ class LateFeed(SilentFeed):
 def test_late_events_get_as_much_processor_time_as_all_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each round of events costs 10 ms here, and the pictures before have cost 45 ms."""
+    """In this test, each round of events costs 10 ms of processor time, and the drawing before it
+    has cost 45 ms. So late events get five rounds.
+    """
 
     class Flood(LateFeed):
         taken = 0

@@ -1,4 +1,4 @@
-"""The time line and time itself, in a real terminal on a real cluster, by keys alone.
+"""The time line and the control of time, in a real terminal on a real cluster, by keys alone.
 
 The controller is killed, and arrows lead from the kill to the new leaders. The view is paused while
 the broker comes back. A breakpoint stops the view at the next kill.

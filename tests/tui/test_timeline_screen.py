@@ -1,4 +1,6 @@
-"""The time line, time and slow motion on the screen, from recordings of real clusters."""
+"""The time line, the control of time, and slow motion on the screen, from recordings of real
+clusters.
+"""
 
 import asyncio
 import re

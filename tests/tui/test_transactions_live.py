@@ -1,8 +1,8 @@
-"""Who holds the last stable offset, and what ends it? Found on the Transactions screen of a real
-cluster.
+"""The Transactions screen on a real cluster answers its question: who holds the last stable offset
+back, and what will end this?
 
-Our own producers commit, are fenced, leave a transaction open until its time-out, and let one hang.
-The leader of a partition is paused by the screen's keys, and a marker is missing.
+Our own producers commit, are fenced, leave a transaction open until its time-out, and cause a
+hanging transaction. The screen's keys pause the leader of a partition, so a marker is missing.
 """
 
 import asyncio

@@ -38,7 +38,9 @@ def look(at_ms: int, ask: Ask, size: tuple[int, int] = (120, 40)) -> None:
 
 
 def moment(cls: type[Event]) -> int:
-    """Return the time in ms just after the last event of this type."""
+    """Return the time just after the last event of this type, in ms from the recording's
+    beginning.
+    """
     return after_last(RECORDING, cls)
 
 
@@ -151,7 +153,7 @@ def test_rows_without_room_are_announced() -> None:
 
 
 def facts(events: tuple[Envelope, ...]) -> list[Envelope]:
-    """Return what the processes' rings have: facts, and no samples."""
+    """Return only the facts, without samples. The rings of the processes have only facts."""
     return [e for e in events if e.name not in EVENT_TYPES or EVENT_TYPES[e.name].kind is Kind.FACT]
 
 
@@ -216,7 +218,7 @@ def test_while_snapshots_arrive_it_reads() -> None:
 
 
 def test_without_the_fact_who_initialised_the_client_is_not_known() -> None:
-    """A dashboard that was opened later has a snapshot, and it does not name the client."""
+    """A dashboard that was opened later gets a snapshot, which does not name the client."""
     events = [
         e
         for e in read_recordings([RECORDING])

@@ -1,5 +1,5 @@
-"""A screen shows only what it knows: while snapshots arrive, of silent brokers, of a time without
-samples, and where there is no room.
+"""A screen shows only what it knows: while snapshots arrive, about brokers that are silent, about a
+time without samples, and when it has too little room.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ def live(
     advance_us: int = 0,
     size: tuple[int, int] = (120, 40),
 ) -> None:
-    """Run the dashboard as if these events had arrived, the last of them so long ago."""
+    """Run the dashboard as if these events had arrived, the last of them `advance_us` ago."""
 
     async def run() -> None:
         app = DashboardApp("demo")
@@ -109,7 +109,9 @@ def test_while_the_rings_are_read_the_past_is_not_empty() -> None:
 
 
 def test_before_anything_is_known_the_cards_of_later_do_not_make_brokers_of_their_own() -> None:
-    """The view is wound back to where the watching began, and the cards go a frame later."""
+    """The user goes back to the time when the dashboard was started. The broker cards disappear
+    only in the next frame.
+    """
 
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await paused_app.until(pilot, app, lambda _: len(app.screen.query(BrokerCard)) == 3)
@@ -173,7 +175,9 @@ def test_of_a_time_with_facts_only_offsets_are_not_known() -> None:
 
 
 def test_of_a_time_with_facts_only_there_are_no_samples_though_the_brokers_are_known() -> None:
-    """The rings go back to the start of the brokers, so nothing waits for a snapshot."""
+    """The rings have all facts since the start of the brokers, so the dashboard does not wait for a
+    snapshot.
+    """
     facts = [e for e in recording(PAUSED) if EVENT_TYPES[e.name].kind is Kind.FACT]
     starts = [
         facts[0]._replace(

@@ -32,12 +32,12 @@ def terminal(cluster: Cluster, tmp_path: Path) -> Iterator[Terminal]:
 
 
 def counted(screen: str) -> str:
-    """Return the line that counts the frames; empty while the screen is not drawn."""
+    """Return the line that counts the frames, or an empty text if the screen is not drawn yet."""
     return next(iter(screen.partition("frames:")[2].splitlines()), "")
 
 
 def list_only(terminal: Terminal, client: str) -> None:
-    """Press the key of the filter until the list holds this client's frames alone."""
+    """Press the key of the filter until the list shows only this client's frames."""
     for _ in range(12):
         if f"of client {client}" in terminal.screen():
             return

@@ -57,8 +57,8 @@ def producer_of(
 async def make_topic(bootstrap: str, topic: str, brokers: Sequence[int], coordinator: int) -> int:
     """Create the topic with four partitions, and return the broker that leads partition 2.
 
-    It is neither the coordinator nor the controller, and leads no other partition. So it can be
-    paused, and everything else goes on.
+    This broker is neither the coordinator nor the controller, and leads no other partition. So a
+    test can pause it, and everything else continues.
     """
     busy = (coordinator, await asyncio.to_thread(controller_of, bootstrap))
     victim = next(each for each in brokers if each not in busy)
@@ -86,8 +86,9 @@ async def write_too_late(
 
     `producer` is a producer id with its epoch.
 
-    A batch that was on its way when its transaction ended may come like this (KIP-890). The leader
-    writes it, as Kafka 2.8 does, and a transaction is open that nobody will end.
+    This can happen if a batch was on its way when its transaction ended (KIP-890). As in Kafka 2.8,
+    the leader writes the batch. So a new transaction is open in the log, and no coordinator will
+    end it.
     """
     now_ms = SystemTime().milliseconds()
     batch = build_batch(

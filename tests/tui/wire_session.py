@@ -2,9 +2,9 @@
 
     python -m tests.tui.wire_session tests/tui/recordings/wire-session.capture.gz
 
-One client of today (confluent-kafka), one that speaks the protocol of Kafka 0.9 (kcat with
-broker.version.fallback), and one that sends broken frames. The clients' frames are captured by a
-broker; other frames are not.
+There are three clients: a modern client (confluent-kafka), a client that speaks the protocol of
+Kafka 0.9 (kcat with broker.version.fallback), and a client that sends broken frames. The brokers
+capture only the frames of these clients.
 """
 
 import gzip
@@ -79,7 +79,9 @@ def consume(bootstrap: str) -> None:
 
 
 def speak_as_in_0_9(bootstrap: str) -> None:
-    """Produce one record with kcat, which asks for no versions and speaks those of Kafka 0.9."""
+    """Produce one record with kcat, which sends no ApiVersions request and uses the versions of
+    Kafka 0.9.
+    """
     old = "api.version.request=false broker.version.fallback=0.9.0.1 client.id=old-shop"
     options = [word for setting in old.split() for word in ("-X", setting)]
     subprocess.run(
@@ -91,7 +93,9 @@ def speak_as_in_0_9(bootstrap: str) -> None:
 
 
 def send_broken_frames(bootstrap: str) -> None:
-    """Send a whole request, and on the same connection one with a wrong length. It is refused."""
+    """Send a valid request, and then a request with a wrong length on the same connection. The
+    broker refuses the second one.
+    """
     host, port = bootstrap.split(",")[0].rsplit(":", 1)
     request = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])
 

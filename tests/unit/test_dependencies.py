@@ -1,5 +1,5 @@
-"""The commands of users need no package that only developers install. Tests that need one skip,
-and say why.
+"""The commands of users need no package that only developers install. A test that needs such a
+package is skipped, and says why.
 """
 
 import ast
@@ -62,8 +62,8 @@ def imported(module: Path) -> frozenset[str]:
 
 
 def distributions(name: str) -> set[str]:
-    """Return the distributions that bring a top-level module; one that is not installed is taken to
-    be called like its module.
+    """Return the distributions that contain a top-level module. If the module is not installed, the
+    distribution is assumed to have the same name.
     """
     return INSTALLED.get(name, {name_of(name)})
 
@@ -93,8 +93,8 @@ def test_no_shipped_module_imports_what_only_developers_install() -> None:
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_kafka_python_has_each_codec_from_the_main_packages(codec: str) -> None:
-    """The labs use kafka-python. It takes a codec from whatever package is there, so each must come
-    from a package of main.
+    """The labs use kafka-python, which takes a codec from any installed package. So each codec must
+    come from a package of the group main.
     """
     provider = vars(kafka.codec)[codec]
     assert provider is not None, f"kafka-python found no package for {codec}"
@@ -103,7 +103,7 @@ def test_kafka_python_has_each_codec_from_the_main_packages(codec: str) -> None:
 
 
 def at_import(module: Path) -> Iterator[str]:
-    """Yield the full names that a module imports when it is imported itself."""
+    """Yield the full names that are imported when this module is imported."""
     rest: list[ast.AST] = list(ast.parse(module.read_text(encoding="utf-8")).body)
     while rest:
         node = rest.pop()
@@ -122,7 +122,7 @@ def at_import(module: Path) -> Iterator[str]:
 def test_all_tests_are_collected_without_the_developers_packages() -> None:
     """`./kafka-edu test --full` in a bare install: a test without its client skips when it runs.
 
-    So no test module may import a package of the group dev when it is collected, neither itself nor
+    So when pytest collects a test module, it must not import a package of the group dev, not even
     through another module of the tests.
     """
     imports = {
@@ -168,7 +168,9 @@ def test_a_missing_client_skips_and_fails_where_clients_are_required(
 
 
 def test_the_readme_names_the_sizes_of_the_one_table() -> None:
-    """`./kafka-edu` reads requirements/README.md itself; other pages repeat its figures."""
+    """`./kafka-edu` reads requirements/README.md itself. Other pages repeat the figures in that
+    file.
+    """
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"({download_size_mb('main')} MB at most)" in readme
     assert f"{download_size_mb('test')} MB more" in readme

@@ -30,7 +30,7 @@ FOLDERS = {
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built with the backend that is installed, so that no network is needed."""
+    """Build the wheel with the backend that is installed, so that no network is needed."""
     pytest.importorskip(
         "hatchling", reason="the build backend comes with the group dev: ./kafka-edu setup dev"
     )
@@ -70,8 +70,8 @@ def test_every_module_of_the_checkout_is_in_the_wheel(wheel: Path) -> None:
 
 @pytest.mark.dev
 def test_the_command_works_outside_the_repository(wheel: Path, tmp_path: Path) -> None:
-    """In a fresh environment that sees the installed dependencies, in a folder with a name that
-    makes trouble, with no PYTHONPATH.
+    """The command runs in a fresh environment that sees the installed dependencies, in a folder
+    with a difficult name, and without PYTHONPATH.
     """
     home = tmp_path / "Ort mit Leerzeichen und ü"
     venv.create(home / "env", with_pip=False, symlinks=True)

@@ -1,4 +1,6 @@
-"""The rule by which live tests forgive copies that a client has made (`tests.stored_once`)."""
+"""The rule by which live tests leave out copies of records that a client has sent again
+(`tests.stored_once`).
+"""
 
 from pathlib import Path
 

@@ -37,7 +37,7 @@ def acts_of(file: Path) -> list[str]:
 
 
 def stored_futures(folder: ClusterFolder, present: int) -> list[StoredFuture]:
-    """Return the futures of a run that were left, the newest first."""
+    """Return the futures of a run that the user has left, the newest first."""
     found = [StoredFuture(*each) for each in folder.futures().items() if each[0] != present]
     return sorted(found, reverse=True)
 

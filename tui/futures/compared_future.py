@@ -1,7 +1,7 @@
 """A stored future of a simulated run, played next to the present one, moment by moment.
 
-It is executed again from its file, in a process of its own. So nothing of it has to be kept while
-the present run goes on, and every future that was stored can be shown.
+The stored future is executed again from its file, in a separate process. So none of its events have
+to be kept while the present run goes on, and every stored future can be shown.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ MOST_SLICES: Final = 20
 
 
 class ComparedFuture:
-    """The stored future: its process, its events, and what they say about it."""
+    """A stored future: its process, its events, and the model that is built from them."""
 
     def __init__(self, present: Player, feed: StageFeed, file: Path, future: int) -> None:
         """Start the process. Raises OSError if it cannot be started."""
@@ -64,12 +64,14 @@ class ComparedFuture:
         return self._steps.together and self.model.cluster.glow.now_us == shown_us
 
     def progress(self) -> str:
-        """Return how far this future has been executed, while it is behind."""
+        """Return how far this future has been executed. This is shown until it has caught up."""
         done, wanted = self.model.cluster.glow.now_us, self._present.model.cluster.glow.now_us
         return f"future {self.future} is executed: {100 * done // max(wanted, 1)} %"
 
     async def run(self) -> None:
-        """Read the events of the stored future, and send it to the points of the present one."""
+        """Read the events of the stored future, and send it to the points (sampled moments) of the
+        present one.
+        """
         sends = asyncio.create_task(self._send_points())
         try:
             await self.feed.run()
@@ -130,7 +132,7 @@ class ComparedFuture:
         player.model.simulation = state and state._replace(future=self.future)
 
     def compare_again(self) -> None:
-        """Compare from the start, because one of the two has gone back in time."""
+        """Compare from the start, because one of the two futures has gone back in time."""
         self.difference = FirstDifference()
         self.difference.take_present(self._present.tape)
         self.difference.take_stored(self.player.tape)
@@ -142,5 +144,5 @@ class ComparedFuture:
         self._present.model.also_lanes = frozenset()
 
     def end(self) -> None:
-        """End the process, and delete what it has stored. Waits for the end of the process."""
+        """End the process, wait for its end, and delete the files that it has written."""
         self._simulation.end_and_delete()

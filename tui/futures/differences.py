@@ -1,7 +1,8 @@
 """Where two pictures of one screen differ, word by word.
 
 The pictures are lines of text. Lines that are the same in both are matched first, so a line that
-only one list has does not make all lines below it differ. Lines in between are compared in pairs.
+only one picture has does not make all lines below it differ. Lines in between are compared in
+pairs.
 """
 
 import re
@@ -50,7 +51,9 @@ def differences(here: Sequence[str], there: Sequence[str]) -> Differences:
 def _unequal(
     here: Sequence[Hashable], there: Sequence[Hashable]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Yield where two sequences differ: from and to in the one, from and to in the other."""
+    """Yield where two sequences differ: start and end in the first one, start and end in the
+    second.
+    """
     matcher = SequenceMatcher(None, here, there, autojunk=False)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag != "equal":
@@ -58,8 +61,8 @@ def _unequal(
 
 
 def _of_lines(here: str, there: str) -> tuple[list[Span], list[Span]]:
-    """Return the words of each of two lines that the other one does not have. Two lines that have
-    little in common differ as a whole.
+    """For each of two lines, return the words that the other line does not have. Two lines that
+    have little in common differ as a whole.
     """
     cells = list(_CELL.finditer(here)), list(_CELL.finditer(there))
     if 1 < len(cells[0]) == len(cells[1]):
@@ -84,8 +87,8 @@ def _of_lines(here: str, there: str) -> tuple[list[Span], list[Span]]:
 
 
 def _joined(words: Sequence[Span]) -> list[Span]:
-    """Return places of words that differ. Words of one sentence are one place, and columns are
-    not.
+    """Return the places of words that differ. Neighbouring words of one sentence become one place,
+    but the words of two columns do not.
     """
     places: list[Span] = []
     for begin, end in words:

@@ -1,7 +1,7 @@
 """The first facts in which two futures differ.
 
 Both futures begin as the same run, so their facts are the same, one by one, up to the first
-difference. Both kinds of facts come in pieces, in their order.
+difference. The facts of each future arrive in pieces, in their order.
 """
 
 from collections import deque
@@ -12,9 +12,9 @@ from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
 
 
 class Parting(NamedTuple):
-    """Where two futures part: the first fact of each one that the other does not have.
+    """Where two futures part: for each one, its first fact that the other future does not have.
 
-    None: nothing has happened there since the other future's fact.
+    None means that nothing has happened in this future since the fact of the other future.
     """
 
     present: Envelope | None
@@ -22,7 +22,9 @@ class Parting(NamedTuple):
 
 
 class FirstDifference:
-    """Takes the facts of both futures. It keeps only those that have no partner yet."""
+    """Compares the facts of two futures as they arrive. It keeps only facts that are not compared
+    yet.
+    """
 
     def __init__(self) -> None:
         self.same = 0
@@ -82,10 +84,11 @@ class FirstDifference:
                 stored.clear()
 
     def _is_not_kept(self, one: Envelope, other: Envelope) -> bool:
-        """Drop the first fact of one future if the other one can have dropped it. Return whether.
+        """If the first fact of one future is missing in the other one only because it was not kept
+        there, drop it. Return whether it was dropped.
 
-        Both begin with the same fact, so the one that begins later has not kept its first facts.
-        They may also be facts of the moment at which it begins now.
+        Both runs begin with the same fact, so the future whose kept facts begin later has not kept
+        its first facts. Facts of the very moment at which they begin may be missing too.
         """
         if self.same:
             return False

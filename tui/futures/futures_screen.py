@@ -1,8 +1,8 @@
 """Two futures of a simulated run on one screen, with the places marked that differ.
 
 Each future is drawn by a dashboard of its own (`TwinApp`). So every screen and every window can be
-compared, also one that did not exist when this was written. On a wide terminal both stand side by
-side. On a narrow one the key `f` shows the one or the other.
+compared, even those that are added later. On a wide terminal both futures stand side by side. On a
+narrow terminal the key `f` switches between them.
 """
 
 from typing import ClassVar, Final, NamedTuple
@@ -90,7 +90,9 @@ def _marked(line: Strip, spans: list[Span], mark: Style) -> Strip:
 
 
 def _on(piece: Strip, mark: Style) -> Strip:
-    """Return a piece on the background of a mark. `Strip.apply_style` would let its own win."""
+    """Return a piece of a line on the background of a mark. With `Strip.apply_style`, the piece's
+    own background would be used.
+    """
     return Strip(
         [each._replace(style=(each.style or Style.null()) + mark) for each in piece],
         piece.cell_length,
@@ -139,7 +141,7 @@ class FuturesPanel(Widget):
 
     def _causes(self, side: int, fact: Envelope) -> list[Link]:
         """Return the chain of causes of a fact in a future. It is computed once for each fact,
-        because the panel is drawn in each look.
+        because every frame needs it.
         """
         history, known = self._twins[side].model.ticker.history, self._chains[side]
         if known is not None and known.fact == fact and known.history is history:
@@ -190,7 +192,9 @@ class FuturesPanel(Widget):
         return f"{plural(self.places, 'place')} differ now · {same}, then"
 
     def _side(self, side: int, rows: int, width: int) -> list[Text]:
-        """Return the first fact that only one future has, and the last of its causes above it."""
+        """Return lines with the first fact that only this future has, below the last of its
+        causes.
+        """
         colours = palette_of(self)
         name = ink(f"{'▶' if side == self.active else ' '} future {self._future(side)} ", "bold")
         found = self._compared.difference.found
@@ -327,13 +331,17 @@ class FuturesScreen(Screen[None]):
         return [text[begin:end] for text, spans in lines for begin, end in spans]
 
     def swap(self) -> None:
-        """Let the other future have the keys, and show it if there is room for one only."""
+        """Make the other future the active one, which gets the keys. If there is room for only one
+        future, show it.
+        """
         self.active = 1 - self.active
         self._arrange()
         self._show()
 
     def on_key(self, event: Key) -> None:
-        """Pass keys on: to the future that is active, to the one that moves in time, or to both."""
+        """Pass a key to the active future. Keys of time go to the present future, and some keys to
+        both futures.
+        """
         event.stop()
         event.prevent_default()
         key = event.key

@@ -17,7 +17,7 @@ class Lockstep:
     def __init__(
         self, passed: Iterable[SimulationSampled], waiting: Iterable[SimulationSampled]
     ) -> None:
-        """`passed` are the points of the past that can be shown, and `waiting` those that have
+        """`passed` are the points of the past that can be shown. `waiting` are points that have
         arrived and are not shown yet.
         """
         self.unsent: list[str] = []
@@ -43,7 +43,9 @@ class Lockstep:
         return self._over or self._stored >= self._present
 
     def arrived_in_present(self, sampled: SimulationSampled) -> None:
-        """Note a point of the present run. A new number of turns voids all points before."""
+        """Note a point of the present run. If the run has gone back in time (it has a new number of
+        turns), all points before are void.
+        """
         if sampled.state == "replaying":
             return
         if sampled.turns != self._turns:

@@ -99,4 +99,4 @@ class TwinApp(DashboardApp):
         )
 
     async def action_quit(self) -> None:
-        """Do nothing: the dashboard on the terminal ends, and this one with it."""
+        """Do nothing: when the dashboard on the terminal ends, this one ends too."""

@@ -18,4 +18,4 @@ class Audience(Protocol):
         """Follow the presentation to its present page. Return new lines for the screen."""
 
     def key(self, key: str) -> bool:
-        """Handle a key if it is meant for the audience. Return whether it was."""
+        """Handle a key if it is meant for the audience. Return whether the key was meant for it."""

@@ -403,8 +403,8 @@ def _keys(fast: bool) -> Iterator["asyncio.Queue[str]"]:
             else:
                 line = sys.stdin.readline()
                 words = line.strip()
-                # a number from a pipe is an answer, and the question "how sure are you?" is left
-                # out for a pipe
+                # A number in a pipe is an answer, and a space follows it. So the question "how sure
+                # are you?" is left out for a pipe.
                 key = f"{words} " if words.isdecimal() else words[:1] or (" " if line else "")
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 for each in key or ("",):

@@ -98,8 +98,8 @@ class PresenterApp(DashboardApp):
         """Create the app with the `folder` of a live cluster, or with a `replay`. A simulated
         cluster also has a `feed`.
 
-        With `fast`, no keys are needed. An `audience` also answers the questions. `ask` has acts
-        carried out, as in DashboardApp.
+        With `fast`, no keys are needed. An `audience` also answers the questions. `ask` is the
+        function that has acts carried out, as in DashboardApp.
         """
         super().__init__(name, folder, replay, feed=feed, ask=ask)
         self.presentation = presentation
@@ -233,11 +233,12 @@ class PresenterApp(DashboardApp):
             self._go_on_fast()
 
     def play_ahead(self, until: Callable[[Presentation], bool], name: str = "") -> None:
-        """Play a simulated cluster without keys and ten times as fast as a clock, `until` a moment
-        of the presentation. There it stands still.
+        """Play a simulated cluster without keys and ten times as fast as a clock, up to the moment
+        that `until` recognizes. There it stands still.
 
-        At that speed the cluster is some seconds further when the presentation takes an event. So
-        with the `name` of a moment, the time is shown at which this name was bound.
+        At this speed the cluster is some seconds further when the presentation takes an event. So
+        if `name` is given, the shown time is the one at which this name of the script got its
+        value.
         """
         self._fast, self._ahead, self._ahead_to = True, until, name
         self.run_worker(self._change_speed("sim-faster"), group="stage")
@@ -247,7 +248,9 @@ class PresenterApp(DashboardApp):
             await self.ask_supervisor(command, {})
 
     def _arrived(self, at: Presentation) -> bool:
-        """Return whether the moment has come to which the presentation is played without keys."""
+        """Return whether the moment has come up to which `play_ahead` plays. If so, pause the
+        cluster.
+        """
         if self._ahead is None or not self._ahead(at):
             return False
         self._fast, self._ahead = False, None
@@ -399,7 +402,7 @@ class PresenterApp(DashboardApp):
             self._run_on()
 
     def _run_on(self) -> None:
-        """Let a simulated cluster go on that stands still, because the learner went on."""
+        """Let a simulated cluster that stands still go on, because the learner went on."""
         run = self.model.simulation
         if self._fast or run is None or run.state != "paused" or self.presentation.looking_back:
             return

@@ -86,9 +86,9 @@ def simulated_scene(
 ) -> Iterator[Scene]:
     """Start a simulated cluster from a scenario file, and end it after the block.
 
-    With `hurry`, virtual time passes as fast as the machine can. With `reach_us`, it does so up to
-    this time, where the learner has left the cluster. Raises click's exception if the simulation
-    cannot be started.
+    With `hurry`, virtual time passes as fast as the machine can. With `reach_us`, the run first
+    goes to this time, at which the learner left the cluster. Raises click's exception if the
+    simulation cannot be started.
     """
     try:
         simulation = Simulation(str(scenario), None, resumes=reach_us is not None)

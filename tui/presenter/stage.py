@@ -154,7 +154,9 @@ class Stage:
             self._changes = False
 
     def went_back(self, options: tuple[str, ...] | None) -> None:
-        """Note the load that runs now, because the simulated cluster has gone back. None: none."""
+        """Note the options of the load that runs now (None: no load), because the simulated cluster
+        has gone back.
+        """
         self._options = options or ()
 
     def _open_jobs(self) -> None:

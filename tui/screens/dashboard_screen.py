@@ -210,7 +210,8 @@ class DashboardScreen(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide the keys that have no use now.
 
-        In a recording these are the acts; without a question they are yes and no.
+        In a recording, these are the keys of acts. If no question is open, these are also the keys
+        for yes and no.
         """
         if action == "act":
             ready = self.acts.can_act and self.acts.pending is None

@@ -52,7 +52,7 @@ SAMPLE_SAID_S: Final = 2.0
 def io_thread_steps(now: int, wanted: int) -> list[int]:
     """Return the numbers of threads on the way from `now` to `wanted`.
 
-    Each is at least half of the number before it, and at most twice.
+    Each number is at least half of the number before it, and at most twice that number.
     """
     steps: list[int] = []
     while 0 < now != wanted:

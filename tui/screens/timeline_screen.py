@@ -1,4 +1,6 @@
-"""The screen Timeline (9): every fact, one lane a process, with arrows from causes to effects."""
+"""The screen Timeline (9): every fact, one lane for each process, with arrows from causes to
+effects.
+"""
 
 from typing import ClassVar
 

@@ -1,9 +1,9 @@
 """The state of the Controller screen: the controller, its queue, its events, and their results.
 
 Every broker has a queue of controller events, because each may become the controller. So the view
-also has the events of brokers that lost an election. The effects of an event name it as their
-cause: elections, changes of state, requests to brokers. A partition's election contains the replica
-sets from which it was decided.
+also has the events of brokers that lost an election. Elections, changes of state and requests to
+brokers name the event that caused them. A partition's election contains the replica sets from which
+it was decided.
 """
 
 from collections import Counter, OrderedDict, deque

@@ -188,9 +188,10 @@ class GroupsView:
         return f"{ago} ago: {cause_words(story, last)}"
 
     def members(self, story: GroupStory, rebalance: Rebalance | None) -> list[MemberRow]:
-        """Return the members of a group before and after one rebalance.
+        """Return the rows of a group's members, with their partitions before and after one
+        rebalance.
 
-        For the last rebalance, or if there is none, these are the current members. O(members +
+        The last rebalance, or None if there is no rebalance, gives the current members. O(members +
         partitions).
         """
         is_last = rebalance is None or not story.rebalances or rebalance is story.rebalances[-1]

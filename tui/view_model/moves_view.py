@@ -350,8 +350,8 @@ class MovesView:
     def progress(self, move: Move) -> tuple[int, int]:
         """Return (bytes copied, bytes to copy). A number may be UNKNOWN. O(segments).
 
-        In a move between brokers, these are the sizes of logs: the smallest one of the added
-        replicas, and the largest one of the others.
+        In a move between brokers, these are the sizes of two logs: the smallest log of the added
+        replicas, and the largest log of the other replicas.
         """
         if move.kind != BROKERS or move.key is None or not move.runs:
             return move.copied, move.total

@@ -84,9 +84,7 @@ class PartitionKey(NamedTuple):
 
 
 class PartitionView:
-    """One partition. Offsets are -1 until a source reports them. In each source's report, hw ≤
-    leo.
-    """
+    """One partition. Offsets are -1 until a source reports them. In each report, hw ≤ leo."""
 
     def __init__(self, key: PartitionKey) -> None:
         self.key = key

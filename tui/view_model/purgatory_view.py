@@ -1,4 +1,4 @@
-"""The state of the Purgatory screen: all waiting operations, and the causes that ended others.
+"""The state of the Purgatory screen: all waiting operations, and what ended other operations.
 
 For each purgatory of each broker, it has the operations and the brokers that they wait for.
 """

@@ -20,7 +20,7 @@ NO_BROKER: Final = -1
 
 
 class Fence(NamedTuple):
-    """A producer that was fenced: another one replaced it, or its request was refused."""
+    """A producer that was fenced: another producer replaced it, or its request was refused."""
 
     at_us: int
     epoch: int
@@ -135,7 +135,9 @@ class OpenInLog(NamedTuple):
     """The time of the first event about it."""
 
     def held_us(self, now_us: int) -> tuple[int, bool]:
-        """Return how long it has been open in this log in µs, and whether it may be open longer."""
+        """Return how long the transaction has been open in this log in µs, and whether it may be
+        open longer.
+        """
         if self.since_us is not None:
             return max(now_us - self.since_us, 0), False
         return max(now_us - self.seen_us, 0), True

@@ -2,7 +2,8 @@
 
 The coordinator of a transactional id reports its state. The leader of a partition reports which
 transactions are open in its log, and since when. A transaction hangs if it is open in a log, but
-its coordinator does not know that it has this partition. Then no marker will be written.
+its coordinator does not know that the transaction has this partition. Then no marker will be
+written.
 """
 
 from collections import OrderedDict
@@ -439,8 +440,8 @@ class TransactionsView:
         )
 
     def transactions(self) -> list[TransactionView]:
-        """Return the ids. Those that have been open for long come first, the longest first. The
-        others are sorted by name.
+        """Return the transactional ids. Ids whose transaction has been open for long come first,
+        the longest first. The other ids are sorted by name.
         """
 
         def place(view: TransactionView) -> tuple[int, str]:

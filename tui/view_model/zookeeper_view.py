@@ -136,8 +136,8 @@ class SessionView:
         """Return how many ms the session still lasts if its client stays silent, or None if
         unknown.
 
-        It is unknown if the session should have expired some time ago. Then its client must have
-        been heard, but no event has reported that.
+        It is unknown if the session should have expired some time ago. Then ZooKeeper must have
+        heard the client, but no event has reported that.
         """
         if not self.expires_us or now_us - self.expires_us > OVERDUE_US:
             return None

@@ -93,8 +93,8 @@ class EventLines(Lines):
     def newest(self) -> int:
         """Return the index of the newest event that decided something.
 
-        If an event elected leaders, it is returned instead of events that follow within DWELL_US,
-        so that there is time to read it.
+        If an event elected leaders, this event is returned instead of events that follow within
+        DWELL_US, so that there is time to read it.
         """
         groups = self.groups()
         decided = [index for index, group in enumerate(groups) if group.last.decided]

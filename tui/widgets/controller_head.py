@@ -19,7 +19,7 @@ def took(us: int) -> str:
 
 
 class ControllerHead(Drawn, can_focus=True):
-    """Shows the controller and its term, its queue, and the terms before."""
+    """Shows the controller and its term, its queue, and the earlier terms."""
 
     subject = CONTROLLER_QUEUE
 

@@ -297,7 +297,8 @@ class MemberLines(Lines):
         """Return the member under the cursor, or the first member. Return None if there are no
         members.
 
-        It is a member of the group that is chosen now, even if another group is still displayed.
+        The member belongs to the group that is chosen now, even if another group is still
+        displayed.
         """
         rows = self._present_rows()
         return rows[min(max(self.cursor - 1, 0), len(rows) - 1)] if rows else None

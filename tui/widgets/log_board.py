@@ -137,9 +137,10 @@ class LogLines(PartitionLines[LogView]):
 
 
 def _folds(log: LogView) -> bool:
-    """Return whether a log has no line of its own, but shares the line of the internal topics. This
-    is so if it belongs to an internal topic, is empty and has at most one segment, and has no
-    failure, no trouble and no cleaning.
+    """Return whether a log has no line of its own, but shares the line of the internal topics.
+
+    This is so if the log belongs to an internal topic, is empty, has at most one segment, and has
+    no failure, no trouble and no cleaning.
     """
     return (
         log.internal

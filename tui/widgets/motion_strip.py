@@ -117,8 +117,8 @@ class MotionStrip(Drawn):
         return lines
 
     def _session(self) -> list[Text]:
-        """Return a countdown. Of the sessions without a connection, it is for the one that ends
-        first.
+        """Return a countdown for one session: of the sessions without a connection, the one that
+        ends first.
         """
         colours, zookeeper = self.palette, self.model.zookeeper
         now_us = self.model.cluster.glow.now_us

@@ -124,7 +124,7 @@ def _lasted(move: Move, now_us: int) -> str:
 
 
 class MoveBoard(Drawn, can_focus=True):
-    """The chosen move: its way, its bytes, its phases; and the throttles of all brokers."""
+    """The chosen move: its path, its bytes, its phases; and the throttles of all brokers."""
 
     subject = THROTTLES
 

@@ -48,8 +48,8 @@ class PurgatoryChoice:
         """The operation under the cursor. It stays chosen when other operations come and go."""
 
     def settle(self, view: PurgatoryView) -> None:
-        """Choose all brokers again if the chosen broker is gone. Do the same for the chosen
-        purgatory.
+        """If the chosen broker is gone, choose all brokers again. If the chosen purgatory is gone,
+        choose all purgatories.
         """
         if self.broker is not None and self.broker not in view.brokers():
             self.broker = None
@@ -82,7 +82,7 @@ class PurgatoryChoice:
 
 
 class PurgatoryTabs(Drawn):
-    """The brokers and their purgatories, with the number of operations that wait in each."""
+    """The brokers and their purgatories. Each shows the number of operations that wait in it."""
 
     subject = PURGATORY
 

@@ -33,8 +33,8 @@ def countdown(part: float, width: int) -> str:
 
 
 class ZookeeperHead(Drawn, can_focus=True):
-    """Shows the kind of ZooKeeper, the number of its znodes and so on, and the leader of an
-    ensemble.
+    """Shows the kind of ZooKeeper, its numbers of znodes, sessions and watches, and the leader of
+    an ensemble.
     """
 
     subject = SESSIONS

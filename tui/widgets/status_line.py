@@ -31,7 +31,9 @@ def left_out_words(left_out: Mapping[str, int]) -> str:
 
 
 def _run_clock(run: SimulationSampled, at_us: int) -> str:
-    """Return the time of a simulated run at this virtual time, which counts from its start."""
+    """Convert a virtual time to the clock that is shown for a simulated run: it counts from the
+    start of the run.
+    """
     return f"{max(at_us - run.run_us, 0) / 1e6:.3f} s" if run.run_us else "starting"
 
 

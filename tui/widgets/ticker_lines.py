@@ -1,4 +1,4 @@
-"""The time line: what happened, one lane a process, with arrows from causes to effects."""
+"""The time line: what happened, one lane for each process, with arrows from causes to effects."""
 
 from bisect import bisect_left
 from collections.abc import Sequence

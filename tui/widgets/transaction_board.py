@@ -1,4 +1,6 @@
-"""The widgets of the Transactions screen: transactional ids, and the partitions that they hold."""
+"""The widgets of the Transactions screen: transactional ids, and the partitions that they hold
+back.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -325,7 +327,9 @@ def _row_of(pieces: Sequence[Text], line: Text, width: int, dim: str) -> Text:
 
 
 class HeldLines(Lines):
-    """The partitions of transactions: HW, LSO, and which producer holds the LSO since when."""
+    """The partitions of transactions: HW, LSO, which producer holds the LSO back, and since
+    when.
+    """
 
     subject = HELD_PARTITIONS
     heads = 1

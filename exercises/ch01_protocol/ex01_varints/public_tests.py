@@ -15,14 +15,16 @@ from ..varints import BITS, Rules
 
 
 class Checked:
-    """The learner's Varints. Each answer is compared with that of the rules."""
+    """The learner's Varints. Each answer is compared with the answer that the rules give."""
 
     def __init__(self, made: LearnerObject, bits: int) -> None:
         self._made = made
         self._rules = Rules(bits)
 
     def writes(self, number: int) -> bytes:
-        """Call `write`, and return the right bytes. Raises Mismatch if it returns other bytes."""
+        """Call `write`, and return the right bytes. Raises Mismatch if `write` returns wrong
+        bytes.
+        """
         came, expected = self._made.call("write", number), self._rules.write(number)
         if came != expected:
             raise Mismatch(
@@ -35,12 +37,12 @@ class Checked:
         return expected
 
     def reads(self, data: bytes, at: int = 0) -> None:
-        """Call `read`. Raises Mismatch if the answer is not the right one."""
+        """Call `read`. Raises Mismatch if the answer is wrong."""
         why = self._rules.why_read(data, at)
         self._agrees("read", data, at, self._rules.read(data, at), why)
 
     def reads_bytes(self, data: bytes, at: int = 0) -> None:
-        """Call `read_bytes`. Raises Mismatch if the answer is not the right one."""
+        """Call `read_bytes`. Raises Mismatch if the answer is wrong."""
         why = self._rules.why_read_bytes(data, at)
         self._agrees("read_bytes", data, at, self._rules.read_bytes(data, at), why)
 
@@ -86,7 +88,7 @@ MakeVarints = Callable[[int], Checked]
 
 @pytest.fixture
 def varints(learner: Learner) -> MakeVarints:
-    """A function that makes the learner's Varints for 32 or 64 bits, with its answers compared."""
+    """A function that makes the learner's Varints for 32 or 64 bits. Its answers are checked."""
     return lambda bits: Checked(learner.make(bits), bits)
 
 

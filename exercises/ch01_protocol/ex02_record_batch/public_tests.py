@@ -93,7 +93,7 @@ class Checked:
         return expected
 
     def closes(self) -> None:
-        """Call `close`. Raises Mismatch if its bytes are not the right batch."""
+        """Call `close`. Raises Mismatch if the bytes that it returns are not the right batch."""
         expected = right_batch(self._settings, self._records)
         batch, _ = self._close()
         if batch == expected:

@@ -103,9 +103,10 @@ def read_by_starter(version: int, frame: bytes) -> list[str]:
 def run(seed: int) -> tuple[list[Exchange], Found]:
     """Return random exchanges, and the right answers about them.
 
-    The starter exchanges two fields from version 7 on. In responses without a session both fields
-    are 0, so it reads them rightly. The first response with a session has a version from 8 to 11.
-    A response with a session in version 7, the lowest wrong version, comes later.
+    From version 7 on, the starter takes each of two fields for the other. In a response without a
+    session both fields are 0, so the mistake does not show. The first response with a session has a
+    version from 8 to 11. A response with a session in version 7, the lowest version that is read
+    wrongly, comes later.
     """
     random = Random(seed)
     plain = [(version, NO_SESSION) for version in (4, 5, 6, 7, random.randint(8, 11))]

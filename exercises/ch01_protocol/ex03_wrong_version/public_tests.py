@@ -35,7 +35,9 @@ class Diagnosis:
 
     @property
     def found(self) -> Found:
-        """The learner's answer. Raises Mismatch if it does not have the right four types."""
+        """The learner's four findings. Raises Mismatch if a finding does not have the right
+        type.
+        """
         match self.came:
             case (int(number), int(version), str(name), int(session_id)):
                 return Found(number, version, name, session_id)
@@ -120,9 +122,10 @@ class Checked:
         self._diagnosis = diagnosis
 
     def reads(self, response: FetchResponse, version: int, correlation_id: int = 7) -> None:
-        """Call `decode` on a response. Raises Mismatch if a value is not the sent one.
+        """Call `decode` on a response. Raises Mismatch if a value is not the value that was sent.
 
-        While the diagnosis is wrong, the message names no field: it would give the answer away.
+        While the learner's diagnosis is wrong, the message names no field, because the field is a
+        part of the right diagnosis.
         """
         frame = frame_of(response, version, correlation_id)
         came = self._made.call("decode", version, frame)
@@ -138,7 +141,7 @@ class Checked:
                 "decode returned that at first; the mistake is not there",
             )
         pairs = [(str(name), value) for name, value in came]
-        # The order of the fields in the answer may be any; their values count.
+        # The fields of the answer may be in any order; only their values count.
         got, wanted = dict(pairs), dict(expected)
         if got == wanted and len(pairs) == len(expected):
             return

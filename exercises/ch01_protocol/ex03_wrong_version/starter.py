@@ -39,7 +39,7 @@ NUMBERS = {"int16": ">h", "int32": ">i", "int64": ">q"}
 
 
 class FetchDecoder:
-    """Reads Fetch responses of the versions 4 to 11, with the tables above."""
+    """Reads Fetch responses of the versions 4 to 11, with the tables of this file."""
 
     def decode(self, version: int, frame: bytes) -> list[tuple[str, Value]]:
         """Return the name and value of each field. The name of a field in an array has the

@@ -48,7 +48,7 @@ All answers are numbers of bytes on the wire. Nothing is left out.
 
 
 class Plan(NamedTuple):
-    """The numbers and names in the questions, which the seed determines."""
+    """The numbers and names in the questions. The seed determines them."""
 
     client: str
     topic: str

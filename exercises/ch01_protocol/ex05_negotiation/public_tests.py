@@ -86,7 +86,9 @@ class Checked:
         return why if expected is not None else f"{why}: they have nothing in common"
 
     def picks(self, keys: Iterable[int] = (PRODUCE, FETCH, METADATA)) -> None:
-        """Call `pick`. Raises Mismatch unless it returns the highest version that both know."""
+        """Call `pick`. Raises Mismatch unless it returns the highest version that client and broker
+        know.
+        """
         _, agreed = right_course(self._known, self._broker)
         if not agreed:
             self._picks_nothing("the negotiation has failed, so there is no version for anything")

@@ -55,7 +55,9 @@ class Negotiator:
         )
 
     def pick(self, api_key: int) -> int | None:
-        """Return the version to use for requests with this api key, or None if there is none."""
+        """Return the version to use for requests with this api key, or None if no version can be
+        used.
+        """
         raise NotImplementedError(
             "Negotiator.pick is not written yet: it returns a version, or None"
         )

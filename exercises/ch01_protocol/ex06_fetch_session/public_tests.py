@@ -17,14 +17,14 @@ NAMES = tuple(name for name, _ in THREE)
 
 
 class Checked:
-    """The learner's FetchSession. Each answer is compared with that of the right client."""
+    """The learner's FetchSession. Each answer is compared with the answer of a correct client."""
 
     def __init__(self, learner: Learner, max_epoch: int) -> None:
         self._made = learner.make(max_epoch)
         self._course = Course(max_epoch)
 
     def fetches(self, wanted: Sequence[Row]) -> None:
-        """Call `next_fetch`. Raises Mismatch if the fetch is not the right one."""
+        """Call `next_fetch`. Raises Mismatch if the fetch is wrong."""
         listed, why = self._course.listed, self._course.why
         expected = self._course.next_fetch(wanted)
         came = self._made.call("next_fetch", list(wanted))
@@ -60,7 +60,7 @@ class Checked:
     def gets(
         self, partitions: Sequence[str], *, session_id: int = 4711, error_code: int = 0
     ) -> None:
-        """Call `on_response`. Raises Mismatch if the answer is not the right one."""
+        """Call `on_response`. Raises Mismatch if the answer is wrong."""
         expected = self._course.on_response(error_code, session_id, partitions)
         came = self._made.call("on_response", error_code, session_id, list(partitions))
         if came is not expected:

@@ -14,7 +14,7 @@ FULL = 0  # the epoch of a full fetch
 
 
 class FetchSession:
-    """Decides which partitions a fetch names. The broker keeps the list of them too."""
+    """Decides which partitions a fetch names. The broker also keeps a list of the partitions."""
 
     def __init__(self, max_epoch: int) -> None:
         self.max_epoch = max_epoch  # after this epoch comes 1; Kafka's is 2,147,483,647

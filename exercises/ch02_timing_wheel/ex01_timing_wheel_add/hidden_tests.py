@@ -9,7 +9,7 @@ from .public_tests import Wheel
 
 
 def wheel(learner: Learner, tick_ms: int, slots: tuple[int, ...], start_ms: int) -> Wheel:
-    """Make a wheel of the learner's class, with its answers compared."""
+    """Make a wheel of the learner's class. Its answers are compared with the right answers."""
     return Wheel(learner.make(tick_ms, slots, start_ms), Wheels(tick_ms, slots, start_ms))
 
 

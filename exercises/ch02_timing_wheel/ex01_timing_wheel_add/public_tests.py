@@ -14,7 +14,7 @@ from ..places import Wheels
 
 
 class Wheel:
-    """The learner's wheel. Its answers are compared with those of the right one."""
+    """The learner's wheel. Its answers are compared with the answers of a correct wheel."""
 
     def __init__(self, made: LearnerObject, wheels: Wheels) -> None:
         self.made = made

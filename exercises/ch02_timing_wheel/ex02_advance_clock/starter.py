@@ -9,7 +9,7 @@ Move = tuple[int, int, Place | None]  # when, which task, and where to; None if 
 
 
 class Timer:
-    """A timer: its wheels have buckets, and these hold tasks. A task is a number."""
+    """A timer: its wheels have buckets, and the buckets hold tasks. A task is a number."""
 
     def __init__(self, tick_ms: int, slots: Sequence[int], start_ms: int) -> None:
         self.tick_ms = tick_ms

@@ -1,1 +1,3 @@
-"""Exercise 02-4: find and correct an off-by-one mistake at a level's edge."""
+"""Exercise 02-4: find and correct an off-by-one mistake at the edge of a level of the timing
+wheel.
+"""

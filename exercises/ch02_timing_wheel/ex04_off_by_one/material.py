@@ -1,4 +1,6 @@
-"""The events for exercise 02-4, from a run of the wrong starter. Each learner has other tasks."""
+"""The events for exercise 02-4, from a run of the wrong starter. Each learner gets different
+tasks.
+"""
 
 from itertools import count
 from random import Random
@@ -43,8 +45,8 @@ def make(seed: int) -> dict[str, str]:
 def run(seed: int) -> tuple[list[Line], Found]:
     """Return the events of a random run, and the right answers about them.
 
-    Random runs are tried until there is one in which the late task is exactly one round of the
-    wheel late.
+    The search for a run ends when exactly one round of the wheel passes between the deadline of the
+    late task and the time at which it runs.
     """
     for number in count():
         lines, found = run_once(Random(f"{seed}/{number}"))

@@ -53,8 +53,8 @@ class Plan(NamedTuple):
 def plan(seed: int) -> Plan:
     """Return the numbers that the seed determines.
 
-    Task A waits on level 3. B is added before A's bucket is due. At that time the hand is still at
-    0, or at the bucket of task D if there is one. C begins on level 4.
+    Task A waits on level 3. Task B is added before A's bucket is due. When B is added, the hand is
+    still at 0, or at the bucket of task D if the run has a task D. Task C begins on level 4.
     """
     random = Random(seed)
     left_ms = random.choice((random.randint(3, 19), random.randint(21, 399)))
@@ -157,7 +157,7 @@ def right_answers(seed: int) -> dict[str, object]:
     }
     return {
         "a_first": (a_added.level, a_added.slot),
-        # A came out of its first bucket when that was due: by coming down, or to run.
+        # A left its first bucket when that bucket was due: it came down, or it ran.
         "a_due_ms": (down["A"] or [a_end_ms])[0],
         "a_comes_down": len(down["A"]),
         "a_last": (a_end.level, a_end.slot),

@@ -82,7 +82,7 @@ def search(learner: Learner, file: str) -> Searched:
 
 
 def fault_of(world: CheckWorld) -> str:
-    """Return the first fault of the final state; empty if there is none."""
+    """Return the first fault of the final state, or an empty text if the state has no fault."""
     return next(filter(None, (fault(world) for fault in FAULTS)), "")
 
 
@@ -99,14 +99,14 @@ class _Kept:
 
 
 def recording(order: Order[CheckWorld], threads: tuple[Thread, ...], file: str) -> list[Envelope]:
-    """Return an order as events of a broker, with half a second between two steps."""
+    """Return an order of steps as events of a broker, with half a second between two steps."""
     time, kept = MockTime(), _Kept()
     trace = Tracer(Source.of_broker(0), time)
     trace.add_sink(kept)
     rows = [row for row in order.rows if not (row.ended and row.step is None)]
     world = CheckWorld(order.world.keys)
     began_ms = time.hi_res_clock_ms()
-    trace(ControllerElected(epoch=1, epoch_zk_version=0))  # or the head says that there is none
+    trace(ControllerElected(epoch=1, epoch_zk_version=0))  # else the dashboard says "no controller"
     for number, row in enumerate(rows, 1):
         time.advance(STEP_MS)
         who = threads[row.thread].title

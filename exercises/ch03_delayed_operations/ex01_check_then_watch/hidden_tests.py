@@ -39,8 +39,8 @@ FAULTS: tuple[tuple[Fault, str, str], ...] = (
 
 
 class Often(Random):
-    """Random numbers that choose the learner's thread for only a third of all steps, so that events
-    come while this thread still puts the operation into the lists.
+    """Random choices that let the learner's thread do only a third of all steps, so that events
+    come while the learner's thread still puts the operation into the lists.
     """
 
     def choice(self, seq: "SupportsLenAndGetItem[T]") -> T:
@@ -48,7 +48,7 @@ class Often(Random):
 
 
 def all_hold(threads: Threads, random: Random, orders: int) -> None:
-    """Try random orders for each kind of fault. Raises Mismatch if one has the fault."""
+    """Try random orders for each kind of fault. Raises Mismatch if an order has the fault."""
     for fault_of, expected, why in FAULTS:
         for _ in range(orders):
             threads.hold_in(random, fault_of, expected, why, "the steps, in their order")

@@ -59,7 +59,9 @@ class Threads:
     def hold_in(
         self, random: Random, fault_of: Fault, expected: str, why: str, read: str
     ) -> Order[CheckWorld]:
-        """Try one order that `random` chooses. Raises Mismatch if it has the fault."""
+        """Try one order of the steps that `random` chooses. Raises Mismatch if this order has the
+        fault.
+        """
         try:
             order = one_order(CheckWorld(self.keys), self._threads, random.choice, fault_of)
         except BadStepError as error:
@@ -69,7 +71,9 @@ class Threads:
         return order
 
     def alone(self, *, ready: bool) -> Order[CheckWorld]:
-        """Run only the learner's thread, with all keys ready or none. Return its order."""
+        """Run only the learner's thread. All keys are ready, or none is. Return the order of its
+        steps.
+        """
         world = CheckWorld(self.keys, ready=frozenset(self.keys if ready else ()))
         try:
             return one_order(world, self._threads[:1], lambda left: left[0], lambda _: "")
@@ -119,7 +123,9 @@ def list_of(order: Order[CheckWorld]) -> tuple[str, ...]:
 
 @pytest.fixture
 def threads(learner: Learner) -> Callable[[str, str], Threads]:
-    """A function: threads("web-0 web-1", "web-0") has two keys, and an event of the first."""
+    """A function that makes Threads: threads("web-0 web-1", "web-0") has the keys web-0 and web-1,
+    and one event, of web-0.
+    """
 
     def make(keys: str, events: str) -> Threads:
         return Threads(learner, keys.split(), events.split())
@@ -235,7 +241,7 @@ def test_stops(threads: MakeThreads) -> None:
 
 
 def test_dead_entries(threads: MakeThreads) -> None:
-    """an operation that is completed meanwhile is put into at most one more list"""
+    """after the operation was completed, it is put into at most one more list"""
     threads("web-0 web-1 web-2", "web-0 web-1 web-2").hold(
         rules.dead_entries,
         "at most 1 entry after completion",

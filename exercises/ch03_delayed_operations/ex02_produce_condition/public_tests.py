@@ -18,7 +18,7 @@ FORM = (
 
 
 class CheckedProduce:
-    """A DelayedProduce of the learner. Each answer is compared with the right one."""
+    """A DelayedProduce of the learner. Each answer is compared with the right answer."""
 
     def __init__(self, learner: Learner, *appended: Appended) -> None:
         self.made = learner.make([list(one) for one in appended])
@@ -27,7 +27,9 @@ class CheckedProduce:
         self._was: dict[str, str] = {}
 
     def look(self, **named: State | None) -> None:
-        """Call `look` with states that are named web_0 for web-0, and so on. Raises Mismatch."""
+        """Call `look` with the states of partitions. The argument web_0 is the state of web-0.
+        Raises Mismatch if the answer is wrong.
+        """
         self.look_at(
             {
                 name.replace("_", "-"): state
@@ -37,7 +39,7 @@ class CheckedProduce:
         )
 
     def look_at(self, states: Mapping[str, State]) -> None:
-        """Call `look` with these states. Raises Mismatch if the answer is not the right one."""
+        """Call `look` with these states. Raises Mismatch if the answer is wrong."""
         self.looks += 1
         before = dict(self.right.settled)
         settled, missing = self.right.look(states)

@@ -20,7 +20,7 @@ FORM = (
 
 
 class CheckedFetch:
-    """A DelayedFetch of the learner. Each answer of `look` is compared with the right one."""
+    """A DelayedFetch of the learner. Each answer of `look` is compared with the right answer."""
 
     def __init__(self, learner: Learner, min_bytes: int, wanted: list[Wanted]) -> None:
         self._min_bytes = min_bytes
@@ -28,7 +28,7 @@ class CheckedFetch:
         self._made = learner.make(min_bytes, [list(one) for one in wanted])
 
     def look_at(self, states: Mapping[str, State]) -> None:
-        """Call `look`. Raises Mismatch if the answer is not the right one."""
+        """Call `look`. Raises Mismatch if the answer is wrong."""
         min_bytes, wanted = self._min_bytes, self._wanted
         came = self._made.call("look", {name: state._asdict() for name, state in states.items()})
         expected = right_answer(min_bytes, wanted, states)

@@ -14,11 +14,11 @@ class State(TypedDict):
 
     replica: bool  # False: the replica was moved away from this broker
     online: bool  # False: its log dir has failed
-    leader: bool  # whether this broker is its leader
+    leader: bool  # whether this broker is the leader of the partition
     leader_epoch: int
     end: Place  # the end up to which this reader may read
     diverging: bool  # the reader's log and ours differ before its offset
-    throttled: bool  # the reader is a follower, and it has used up its share
+    throttled: bool  # the reader is a follower that has used up its rate limit
 
 
 class DelayedFetch:
@@ -29,8 +29,9 @@ class DelayedFetch:
         self.wanted = wanted
 
     def look(self, states: Mapping[str, State]) -> tuple[str, str | int]:
-        """Return the letter of the case that ends the wait, and its partition (for G: the bytes).
-        If no case ends the wait, return "wait" and the number of missing bytes.
+        """Return the letter of the case that ends the wait, and the name of its partition (for case
+        G, the number of bytes instead). If no case ends the wait, return "wait" and the number of
+        missing bytes.
         """
         raise NotImplementedError(
             'DelayedFetch.look is not written yet: it returns (case, partition), ("G", bytes) or'

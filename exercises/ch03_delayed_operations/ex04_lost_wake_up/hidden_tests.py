@@ -15,8 +15,8 @@ ORDERS = 15
 
 
 class Visits(Random):
-    """Mostly chooses thread 0. After a few steps of thread 0, it chooses another thread until that
-    thread has done all of its steps.
+    """Chooses which thread does the next step. Again and again, thread 0 does a few steps, and then
+    a different thread does all of its steps.
     """
 
     def __init__(self, first: int, every: int) -> None:
@@ -41,7 +41,7 @@ class Visits(Random):
 
 
 def test_news_all_the_time(learner: Learner) -> None:
-    """news comes again and again while a thread has the lock, and none of it is lost"""
+    """events come again and again while a thread has the lock, and no event is lost"""
     for size in range(3, 8):
         keys = [f"web-{number}" for number in range(size)]
         threads = Threads(learner, [(1, keys)], watched=True)
@@ -53,7 +53,7 @@ def test_news_all_the_time(learner: Learner) -> None:
 
 
 def test_event_without_news(learner: Learner) -> None:
-    """no order of two events loses the wake-up if one of them brings nothing new"""
+    """no order of two events loses the wake-up if one of the events makes no key ready"""
     threads = Threads(learner, [(1, ["web-0"])], watched=True)
     threads.event("web-0").event("web-0", ready=False).hold()
 

@@ -1,4 +1,6 @@
-"""The events for exercise 03-4. Three threads use the wrong purgatory. Each learner has others."""
+"""The events for exercise 03-4, in which three threads use the wrong purgatory. Each learner gets
+different events.
+"""
 
 from itertools import count
 from random import Random
@@ -54,8 +56,9 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the seed's first random run with one lost wake-up. In this run another lock is busy
-    too, without harm, and another operation times out because it never was ready.
+    """Return the seed's first random run with exactly one lost wake-up. In this run a second
+    operation's lock is busy too, without harm, and a third operation times out because it was never
+    ready.
     """
     for number in count():
         made = run_once(Random(f"{seed}/{number}"))
@@ -73,7 +76,7 @@ def run_once(random: Random) -> Run | None:
     world = PurgatoryWorld(waits_for)
     jobs: list[int | str] = [number for number, _ in waits_for]
     jobs += random.sample(KEYS, 3)
-    # Requests come first for the most part, so that the events find something.
+    # Most requests come before the events, so that the events find operations in the lists.
     jobs.sort(key=lambda job: random.random() + (0.7 if isinstance(job, str) else 0))
     threads: dict[int, tuple[Thread, object]] = {}
     lines: list[Line] = []
@@ -93,7 +96,8 @@ def run_once(random: Random) -> Run | None:
                 lines.append(Line(now_ms, handler, about, text, busy=False))
             threads[handler] = _thread(about, waits_for), None
         else:
-            # A thread that has just tried in vain sleeps for a while, with the lock in its hand.
+            # A thread that has just tried without success often sleeps for a while, and keeps the
+            # lock.
             slow = [SLOW if lines and _tried(lines, n) else 1.0 for n in threads]
             [handler] = random.choices(list(threads), slow)
             thread, answer = threads[handler]
@@ -126,7 +130,7 @@ def run_once(random: Random) -> Run | None:
 
 
 def _tried(lines: list[Line], handler: int) -> bool:
-    """Return whether the last event of this handler is a try that has not succeeded."""
+    """Return whether the last event of this handler thread is a try that has not succeeded."""
     last = next((line for line in reversed(lines) if line.handler == handler), None)
     return last is not None and last.text.endswith("not yet")
 
@@ -141,7 +145,9 @@ def _thread(about: int | str, waits_for: tuple[tuple[int, tuple[str, ...]], ...]
 def _line(
     now_ms: int, handler: int, step: tuple[object, ...], answer: object, holders: dict[int, int]
 ) -> Line:
-    """Return the event of a step. `holders` maps operations to the threads with their locks."""
+    """Return the event of a step. `holders` maps each locked operation to the thread that holds its
+    lock.
+    """
     verb, about = step[0], step[1]
     operation = about if isinstance(about, int) else 0
     named = f"operation {operation}"

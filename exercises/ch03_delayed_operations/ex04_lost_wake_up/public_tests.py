@@ -37,7 +37,7 @@ class Threads:
     def __init__(
         self, learner: Learner, waits_for: Sequence[tuple[int, Sequence[str]]], watched: bool
     ) -> None:
-        """With `watched`, all operations already are in the watch lists of their keys."""
+        """If `watched` is true, all operations already are in the watch lists of their keys."""
         self._learner = learner
         self._made = learner.make()
         self._threads: list[Thread] = []
@@ -55,7 +55,9 @@ class Threads:
         return self
 
     def event(self, key: str, *, ready: bool = True) -> "Threads":
-        """Add a thread for an event of `key`. With `ready`, it makes the key ready first."""
+        """Add a thread for an event of `key`. If `ready` is true, the thread first makes the key
+        ready.
+        """
         first = [("ready", key)] if ready else []
         arguments = ["check_and_complete", [key]]
         self._threads.append(LearnersThread(f"event of {key}", self._made, arguments, first))
@@ -81,7 +83,9 @@ class Threads:
                 raise self._mismatch(found.first, expected, came, why)
 
     def hold_in(self, random: Random) -> None:
-        """Try one order that `random` chooses. Raises Mismatch if it goes wrong."""
+        """Try one order of the steps that `random` chooses. Raises Mismatch if this order goes
+        wrong.
+        """
         order = self.one(random.choice)
         if order.fault:
             raise self._mismatch(order, "completed", "this order fails", LOST)

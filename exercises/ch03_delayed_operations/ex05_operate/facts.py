@@ -24,7 +24,9 @@ class Facts(NamedTuple):
     links: tuple[str, ...]
     """The links that have a fault, such as `0-1 slow by 40 ms`."""
     topic: int
-    """The czxid of the topic's znode: the transaction that created it. 0 if there is none."""
+    """The czxid of the topic's znode: the transaction that created it. 0 if there is no such
+    znode.
+    """
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     settings: str
@@ -36,13 +38,13 @@ class Facts(NamedTuple):
     error: str = ""
     """Why the produce with acks=all was not acknowledged; empty if it was."""
     leader_alone_ms: int = 0
-    """The ms that a produce with acks=1 took just before the one with acks=all. The trouble does
-    not slow it down, but a busy machine does.
+    """The ms that a produce with acks=1 took just before the produce with acks=all. The trouble
+    does not slow it down, but a busy machine does.
     """
 
 
 def far_link(plan: Plan) -> str:
-    """Return the link to the other building as text. It is slow, and must stay so."""
+    """Return the link to the other building as text. This link is slow, and must stay slow."""
     ends = sorted((plan.leader, plan.far))
     return f"{ends[0]}-{ends[1]} slow by {FAR_MS} ms"
 

@@ -1,4 +1,6 @@
-"""The trouble of exercise 03-5: its broker, its cause, and the text of the ticket."""
+"""The trouble of exercise 03-5: the broker that causes it, what is wrong there, and the text of the
+ticket.
+"""
 
 from random import Random
 from typing import Final, NamedTuple

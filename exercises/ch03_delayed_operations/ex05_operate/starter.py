@@ -1,5 +1,5 @@
 """Exercise 03-5: replace each None by what you found. The trouble is described in ticket.md.
-`kafka-edu lab check 03-5` checks your cluster, `kafka-edu lab hint 03-5` helps.
+`kafka-edu lab check 03-5` checks your cluster. `kafka-edu lab hint 03-5` gives a hint.
 """
 
 

@@ -60,7 +60,9 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster. Yield a step for each condition. Raises ClusterError if it is not up."""
+    """Check the cluster, and yield a step for each condition. Raises ClusterError if the cluster is
+    not up.
+    """
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, links, ZooKeeper and records, and producing one record")
@@ -109,8 +111,8 @@ def look(cluster: Cluster, *, produce: bool) -> Facts:
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
-    """Perform the acts of a script on the cluster. "topic-again" deletes the topic and creates it
-    again. The others are acts of `kafka-edu cluster act`. Raises ClusterError.
+    """Perform the acts of a script on the cluster. The act "topic-again" deletes the topic and
+    creates it again. All other acts are acts of `kafka-edu cluster act`. Raises ClusterError.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

@@ -1,4 +1,4 @@
-"""The runs of exercise 03-6: a fetch and a produce that wait in the broker's own purgatories."""
+"""The two runs of exercise 03-6: a fetch and a produce wait in the broker's own purgatories."""
 
 from collections.abc import Callable
 from functools import partial
@@ -70,7 +70,7 @@ class Plan(NamedTuple):
 
 
 def batch_bytes(characters: int) -> int:
-    """Return the bytes of a batch that has one record with a value of this length."""
+    """Return how many bytes a batch has that contains one record with a value of this length."""
     return len(batch("x" * characters))
 
 

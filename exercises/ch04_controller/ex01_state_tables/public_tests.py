@@ -16,7 +16,7 @@ FORM = "handle returns (changed, refused): two lists of (name, the state that it
 
 
 class Checked:
-    """A state machine of the learner's class. Each answer is compared with the right one."""
+    """A state machine of the learner's class. Each answer is compared with the right answer."""
 
     def __init__(self, learner: Learner, machine: str) -> None:
         self.made = learner.make(machine)
@@ -24,7 +24,9 @@ class Checked:
         self.right = RightMachine(machine)
 
     def handle(self, names: Sequence[str], wanted: str) -> None:
-        """Compare the answer to one call of `handle`. Raises Mismatch if it is wrong."""
+        """Call `handle`, and compare its answer with the right answer. Raises Mismatch if they
+        differ.
+        """
         before = {name: self.right.known.get(name, GONE) for name in names}
         expected = self.right.handle(names, wanted)
         came = self.made.call("handle", list(names), wanted)
@@ -54,7 +56,9 @@ class Checked:
         )
 
     def states(self) -> None:
-        """Compare the answer to a call of `states`. Raises Mismatch if it is wrong."""
+        """Call `states`, and compare its answer with the right answer. Raises Mismatch if they
+        differ.
+        """
         expected, came = self.right.states(), self.made.call("states")
         if came != expected:
             raise Mismatch(

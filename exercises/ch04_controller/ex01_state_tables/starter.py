@@ -8,15 +8,18 @@ Named = list[tuple[str, str]]  # (name, the state that it had)
 
 
 class StateMachine:
-    """Keeps the state of each partition (or of each replica), and changes it by the table."""
+    """Keeps the state of each partition (or of each replica). Makes only changes that the table
+    allows.
+    """
 
     def __init__(self, machine: str) -> None:
         """`machine` is "partition" or "replica"."""
         self.machine = machine
 
     def handle(self, names: Sequence[str], wanted: str) -> tuple[Named, Named]:
-        """Change each of `names` to the state `wanted`, if the table allows it. Return two lists of
-        (name, its state before): the names that were changed, and those that were refused.
+        """Change each of `names` to the state `wanted`, if the table allows it. Return two lists:
+        the names that were changed, and the names whose change was refused. Each element is (name,
+        state before the call).
         """
         raise NotImplementedError(
             "StateMachine.handle is not written yet: it returns two lists, (changed, refused)"

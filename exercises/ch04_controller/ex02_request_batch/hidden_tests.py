@@ -21,9 +21,7 @@ def test_two_batches(learner: Learner, seed: int) -> None:
 
 
 def test_a_thousand_partitions(learner: Learner, seed: int) -> None:
-    """a broker dies and hundreds of partitions change: each broker still gets one request of each
-    kind
-    """
+    """hundreds of partitions change: each live broker still gets only one request of each kind"""
     random = Random(f"thousand/{seed}")
     batch = Checked(learner, 0, 1, 3, 4)
     batch.members_changed()

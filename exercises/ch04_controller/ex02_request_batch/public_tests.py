@@ -40,7 +40,9 @@ class Checked:
         self.noted.append("members_changed")
 
     def send(self) -> None:
-        """Compare the requests that `send` returns. Raises Mismatch if they are wrong."""
+        """Call `send`, and compare its requests with the right requests. Raises Mismatch if they
+        differ.
+        """
         expected, came = self.right.send(), self.made.call("send")
         noted, self.noted = self.noted, []
         if came == expected:

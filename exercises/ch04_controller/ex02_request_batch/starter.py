@@ -12,7 +12,7 @@ class RequestBatch:
     """Collects what one step of the controller must send to the brokers."""
 
     def __init__(self, live: Sequence[int]) -> None:
-        """`live` has the ids of the live brokers. Only they get requests."""
+        """`live` has the ids of the live brokers. Only live brokers get requests."""
         self.live = live
 
     def elected(self, name: str, leader: int, epoch: int, replicas: Sequence[int]) -> None:

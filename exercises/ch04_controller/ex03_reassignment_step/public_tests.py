@@ -24,7 +24,9 @@ WHY: Final = {
 
 
 class Checked:
-    """A reassignment of the learner's class. Each of its answers is compared with the right one."""
+    """A reassignment of the learner's class. Each of its answers is compared with the right
+    answer.
+    """
 
     def __init__(self, learner: Learner, *replicas: int) -> None:
         self.made = learner.make(list(replicas))
@@ -65,7 +67,9 @@ class Checked:
         live: Sequence[int] = ALL,
         stopped: Sequence[int] = (),
     ) -> str:
-        """Compare the answer of `next`. Return the right step. Raises Mismatch if it is wrong."""
+        """Call `next`, and return the right step. Raises Mismatch if the learner's answer is
+        wrong.
+        """
         now = self.right.assignment
         step, brokers = self.right.next(leader, isr, live, stopped)
         came = self.made.call("next", leader, list(isr), list(live), list(stopped))
@@ -138,7 +142,7 @@ def test_leader_died(learner: Learner) -> None:
 
 
 def test_dead_broker_stops_nothing(learner: Learner) -> None:
-    """a replica has to go and its broker is dead: nobody waits for its answer"""
+    """a replica has to be removed and its broker is dead: the move does not wait for its answer"""
     one = Checked(learner, 0, 1, 2)
     one.order(3, 2)
     one.next(3, (2, 3), live=(1, 2, 3))
@@ -176,7 +180,9 @@ def test_random(learner: Learner, seed: int) -> None:
 
 
 def something(one: Checked, random: Random) -> None:
-    """Do one random step: order a move, cancel it, or call `next`, mostly late in a move."""
+    """Do one random action: order a move, cancel a move, or call `next`, mostly with arguments from
+    late in a move.
+    """
     chance = random.random()
     if chance < 0.15:
         one.order(*random.sample(range(6), random.randint(1, 4)))

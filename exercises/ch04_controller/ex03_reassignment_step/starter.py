@@ -28,7 +28,7 @@ class Reassignment:
     def next(
         self, leader: int, isr: Sequence[int], live: Sequence[int], stopped: Sequence[int]
     ) -> Step:
-        """Return the next step of the move, and the ids of the brokers that have to take it."""
+        """Return the next step of the move, and the ids of the brokers that the step concerns."""
         raise NotImplementedError(
             "Reassignment.next is not written yet: it returns (step, brokers)"
         )

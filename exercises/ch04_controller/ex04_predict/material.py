@@ -53,13 +53,16 @@ class Plan(NamedTuple):
     """The random choices for one run."""
 
     replicas: tuple[tuple[int, ...], ...]
-    """The replicas of each partition, as broker ids. The first one of each leads at first."""
+    """The replicas of each partition, as broker ids. At first, the first replica of a partition
+    leads.
+    """
     victim: int
 
 
 def plan(seed: int) -> Plan:
-    """Return the random choices for this seed. The victim leads some partition and follows some
-    other, and at least one broker has no partition in common with the victim.
+    """Return the random choices for this seed. The victim (the broker that dies) leads at least one
+    partition and follows at least one. At least one broker has no partition in common with the
+    victim.
     """
     random = Random(f"controller/{seed}")
     while True:
@@ -120,7 +123,9 @@ def run(seed: int) -> Run:
 
 
 def receivers(events: tuple[Envelope, ...], api: ApiKey, *, partitions: bool = False) -> list[int]:
-    """Return the brokers that got an `api` request. With `partitions`, ignore empty requests."""
+    """Return the brokers that got a request of the kind `api`. If `partitions` is true, ignore
+    requests without partitions.
+    """
     return sorted(
         {
             envelope.event.broker_id

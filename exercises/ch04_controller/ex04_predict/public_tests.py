@@ -1,4 +1,6 @@
-"""Public tests of exercise 04-4. `kafka-edu lab check 04-4` makes the run, and runs them."""
+"""Public tests of exercise 04-4. `kafka-edu lab check 04-4` simulates the cluster, and then runs
+these tests.
+"""
 
 import pytest
 
@@ -18,7 +20,9 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, why: str) -> None:
-        """Compare the learner's answer `name` with the right one. Raise Mismatch if they differ."""
+        """Compare the learner's answer `name` with the right answer. Raise Mismatch if they
+        differ.
+        """
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(

@@ -71,8 +71,9 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed in which exactly one request is obeyed wrongly. Another
-    old request is refused, and one is obeyed rightly: no newer controller is known to the broker.
+    """Return the first run for this seed in which exactly one request is obeyed wrongly. A second
+    old request is refused. A third old request is obeyed rightly, because the broker knows no newer
+    controller.
     """
     for number in count():
         made = run_once(Random(f"zombie/{seed}/{number}"))
@@ -82,7 +83,9 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Make a run with these random choices. Return None if it is not as `run` wants it."""
+    """Make a run with these random choices. Return None if it does not have the requests that `run`
+    describes.
+    """
     epoch = random.randint(3, 40)
     controllers = random.sample(BROKERS, REIGNS)
     leader_epochs = dict.fromkeys(PARTITIONS, random.randint(1, 9))
@@ -93,7 +96,7 @@ def run_once(random: Random) -> Run | None:
         sent_ms = begin_ms
         for _ in range(ORDERS):
             sent_ms += random.randint(100, 6_000)
-            late_ms = random.choice((3, 5, 8, 11_000, REIGN_MS))  # it stood still, or its link did
+            late_ms = random.choice((3, 5, 8, 11_000, REIGN_MS))  # a pause of it or of its link
             kind, name = random.choice(KINDS), random.choice(PARTITIONS)
             leader_epochs[name] += kind is ApiKey.LEADER_AND_ISR
             state = State(name, random.choice(BROKERS), leader_epochs[name])
@@ -120,7 +123,7 @@ def run_once(random: Random) -> Run | None:
         if came != wanted:
             wrong.append(len(lines))
         if came == NONE and not whole:
-            return None  # an order obeyed in part is a question of its own
+            return None  # a request that is obeyed only in part would confuse the learner
         refused += came != NONE
         heard = max(heard, order.controller_epoch)
         innocent += heard == order.controller_epoch < epoch + elected - 1
@@ -128,7 +131,7 @@ def run_once(random: Random) -> Run | None:
         return None
     obeyed = lines[wrong[0] - 1]
     if obeyed.order is None or obeyed.order.api is ApiKey.UPDATE_METADATA:
-        return None  # the one that is obeyed changes a replica
+        return None  # the request that is obeyed must change a replica
     known = next(
         number
         for number, line in enumerate(lines, 1)

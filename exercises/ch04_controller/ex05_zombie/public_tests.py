@@ -19,7 +19,7 @@ BOTH = "each request has to refuse a lower controller epoch, and to remember a h
 
 
 class Checked:
-    """A broker of the learner's class. Each of its answers is compared with the right one."""
+    """A broker of the learner's class. Each of its answers is compared with the right answer."""
 
     def __init__(self, learner: Learner) -> None:
         self._made = learner.make()
@@ -27,7 +27,9 @@ class Checked:
         self._orders: list[str] = []
 
     def do(self, api: ApiKey, controller: int, epoch: int, *states: State) -> None:
-        """Compare the answer to one request, and the broker's state after it. Raises Mismatch."""
+        """Send one request. Compare the answer, and the broker's state after the request. Raises
+        Mismatch.
+        """
         order = Order(api, controller, epoch, states)
         highest = self._right.controller_epoch
         expected = self._right.do(order)

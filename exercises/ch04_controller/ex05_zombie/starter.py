@@ -52,7 +52,7 @@ class ControllerOrders:
         self, controller: int, controller_epoch: int, partitions: Sequence[str]
     ) -> tuple[str, Errors]:
         """Delete these replicas. Return the error of the request, and the error of each partition.
-        That is NONE even for a partition that this broker does not have.
+        A partition's error is NONE even if this broker does not have the partition.
         """
         if controller_epoch < self.controller_epoch:
             return STALE, []

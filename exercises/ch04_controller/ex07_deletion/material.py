@@ -17,11 +17,13 @@ class Found(NamedTuple):
 
     topic: str
     event: int
-    """The number of the event after which nothing continues the deletion. The first is 1."""
+    """The number of the event after which nothing continues the deletion. The first event is 1."""
 
 
 class Run(NamedTuple):
-    """One complete run: its calls, what they sent, and what the learner has to find."""
+    """One complete run: its calls, the requests that each call sent, and what the learner has to
+    find.
+    """
 
     topics: tuple[tuple[str, tuple[int, ...]], ...]
     calls: tuple[Call, ...]
@@ -50,8 +52,8 @@ def _listed(brokers: tuple[int, ...]) -> str:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed in which one deletion never ends, and another deletion had
-    to wait but has ended.
+    """Return the first run for this seed in which one deletion never ends, and a different deletion
+    had to wait but has ended.
     """
     for number in count():
         made = run_once(Random(f"deletion/{seed}/{number}"))
@@ -68,7 +70,9 @@ class Given(TopicDeletion):
         self._on_the_way: list[tuple[str, int]] = []
 
     def do(self, call: Call) -> tuple[tuple[str, int], ...]:
-        """Handle one call. If it reports a broker's death, the answers of that broker are lost."""
+        """Handle one call. If the call reports a broker's death, the answers of this broker are
+        lost.
+        """
         if call.method == "broker_failed":
             self._on_the_way = [one for one in self._on_the_way if one[1] != call.arguments[0]]
         elif call.method == "answered":
@@ -82,7 +86,9 @@ class Given(TopicDeletion):
         return sorted(self._on_the_way)
 
     def stuck(self) -> set[str]:
-        """Return the topics that wait for a broker's answer, although it will never come."""
+        """Return the topics that wait for a broker's answer, although this answer will never
+        come.
+        """
         return {
             topic
             for topic, broker, state in self.states()

@@ -23,7 +23,7 @@ def dies(broker: int) -> Call:
 
 
 class Checked:
-    """An object of the learner's class. Each of its answers is compared with the right one."""
+    """An object of the learner's class. Each of its answers is compared with the right answer."""
 
     def __init__(
         self,
@@ -36,7 +36,9 @@ class Checked:
         self.right = RightDeletion(topics, brokers)
 
     def do(self, *calls: Call) -> None:
-        """Compare the answer to each call, and the states after it. Raises Mismatch."""
+        """Make these calls. Compare the answer to each call, and the states after the call. Raises
+        Mismatch.
+        """
         for call in calls:
             expected = self.right.do(call)
             came = self._made.call(call.method, *call.arguments)
@@ -142,7 +144,7 @@ def test_dies_while_it_deletes(learner: Learner) -> None:
 
 
 def test_dies_when_it_has_deleted(learner: Learner) -> None:
-    """a broker dies after it has deleted its replica: nothing is left to do there"""
+    """a broker dies after it has deleted its replica: it has nothing left to delete"""
     one = Checked(learner)
     one.do(ORDER_PAY, answer("pay", 1, ok=True), dies(1), answer("pay", 0, ok=True))
 

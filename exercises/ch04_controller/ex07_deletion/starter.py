@@ -23,8 +23,8 @@ class TopicDeletion:
             topic: {broker: ONLINE if broker in self.live else OFFLINE for broker in brokers}
             for topic, brokers in topics
         }
-        self.ordered: set[str] = set()  # to be deleted
-        self.waiting: set[str] = set()  # and not to be tried now
+        self.ordered: set[str] = set()  # topics whose deletion was ordered
+        self.waiting: set[str] = set()  # ordered topics whose deletion is not tried now
         self.moving: set[str] = set()
 
     def order(self, topic: str) -> Sent:
@@ -37,7 +37,9 @@ class TopicDeletion:
         return self.resume()
 
     def answered(self, topic: str, broker: int, ok: bool) -> Sent:
-        """A broker answers that it has deleted its replica (`ok`), or that it could not."""
+        """A broker answers. If `ok` is true, it has deleted its replica. Otherwise it could not
+        delete it.
+        """
         states = self.replicas.get(topic, {})
         if states.get(broker) != STARTED:
             return []
@@ -65,7 +67,9 @@ class TopicDeletion:
         return self.resume()
 
     def move_begins(self, topic: str) -> Sent:
-        """This topic's replicas begin to move. Ignored if its deletion was ordered before."""
+        """The replicas of a topic begin to move. If the topic's deletion was ordered before, do
+        nothing.
+        """
         if topic in self.replicas and topic not in self.ordered:
             self.moving.add(topic)
         return []
@@ -91,7 +95,9 @@ class TopicDeletion:
         return sent
 
     def start(self, topic: str) -> Sent:
-        """Begin to delete this topic's replicas. If the broker of one is dead, the topic waits."""
+        """Begin to delete this topic's replicas. If the broker of a replica is dead, the topic
+        waits.
+        """
         sent: Sent = []
         for broker, state in self.replicas[topic].items():
             if state == SUCCESSFUL:

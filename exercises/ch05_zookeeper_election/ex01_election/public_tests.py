@@ -24,7 +24,7 @@ WHY = {
 
 
 class Compared:
-    """A candidate of the learner's class. Each of its answers is compared with the right one."""
+    """A candidate of the learner's class. Each of its answers is compared with the right answer."""
 
     def __init__(self, learner: Learner, broker: int) -> None:
         self._made = learner.make(broker)
@@ -33,7 +33,9 @@ class Compared:
         self._story: list[str] = []
 
     def next(self, came: Came) -> Operation:
-        """Compare one answer, and what the candidate then knows. Raises Mismatch."""
+        """Call `next`. Compare the answer, and the controller and epoch that the candidate then
+        knows. Raises Mismatch.
+        """
         expected = self._right.next(came)
         answer = self._made.call("next", came)
         self._story.append(f"{came} → {expected}")
@@ -75,7 +77,7 @@ def alone(learner: Learner) -> Compared:
 
 
 def world(learner: Learner, brokers: int) -> ElectionWorld:
-    """Return a ZooKeeper with brokers that run for controller by the learner's code."""
+    """Return a ZooKeeper, and brokers that try to become the controller with the learner's code."""
     return ElectionWorld([lambda broker: Compared(learner, broker)] * brokers)
 
 

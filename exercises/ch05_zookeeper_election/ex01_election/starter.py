@@ -1,5 +1,5 @@
-"""Exercise 05-1: run for the controller's office. README.md describes the task.
-`kafka-edu lab check 05-1` tests your code. `kafka-edu lab hint 05-1` gives a hint.
+"""Exercise 05-1: become the controller, and resign. README.md describes the task. `kafka-edu lab
+check 05-1` tests your code. `kafka-edu lab hint 05-1` gives a hint.
 """
 
 Came = tuple[object, ...]  # what has come: ("fired",), ("epoch", 3, 3)
@@ -20,9 +20,13 @@ class Candidate:
         )
 
     def controller(self) -> int:
-        """Return the id of the controller that this broker last read or became; -1 if none."""
+        """Return the id of the controller, as far as this broker knows; -1 if it knows of no
+        controller.
+        """
         raise NotImplementedError("Candidate.controller is not written yet: it returns an id")
 
     def epoch(self) -> int:
-        """Return the controller epoch that this broker leads; 0 if it is not the controller."""
+        """Return the epoch with which this broker is the controller; 0 if it is not the
+        controller.
+        """
         raise NotImplementedError("Candidate.epoch is not written yet: it returns a number")

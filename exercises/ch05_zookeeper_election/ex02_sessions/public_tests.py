@@ -29,7 +29,7 @@ WHY = {
 
 
 class Checked:
-    """A session tracker of the learner's class. Each answer is compared with the right one."""
+    """A session tracker of the learner's class. Each answer is compared with the right answer."""
 
     def __init__(self, learner: Learner, tick_ms: int, now_ms: int = 0) -> None:
         self._made = learner.make(tick_ms, now_ms)
@@ -49,7 +49,7 @@ class Checked:
         self._compare("poll", now_ms)
 
     def _compare(self, name: str, *arguments: int) -> None:
-        """Compare the answer to one call, and the buckets after it. Raises Mismatch."""
+        """Make one call. Compare the answer, and the buckets after the call. Raises Mismatch."""
         self._one(name, *arguments)
         self._one("buckets")
 

@@ -18,7 +18,9 @@ class SessionTracker:
         raise NotImplementedError("SessionTracker.add is not written yet: it returns a bucket")
 
     def touch(self, session: int, now_ms: int) -> bool:
-        """A message came: start the session's time-out again. Return False for an unknown id."""
+        """A message of the session's client came: start the session's time-out again. Return False
+        if there is no such session.
+        """
         raise NotImplementedError(
             "SessionTracker.touch is not written yet: it returns True or False"
         )

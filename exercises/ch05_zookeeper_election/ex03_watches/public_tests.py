@@ -20,7 +20,7 @@ PATHS = ("/a", "/b", "/a/x", "/a/y")
 
 
 class Compared:
-    """A ZooKeeper of the learner's class. Each of its answers is compared with the right one."""
+    """A ZooKeeper of the learner's class. Each of its answers is compared with the right answer."""
 
     def __init__(self, learner: Learner) -> None:
         self._made = learner.make()
@@ -28,7 +28,9 @@ class Compared:
         self._calls: list[str] = []
 
     def ask(self, client: int, verb: str, path: str, *, watch: bool = False) -> None:
-        """Compare the messages that one request causes. Raises Mismatch."""
+        """Send one request, and compare the messages that it causes with the right messages. Raises
+        Mismatch.
+        """
         expected = self._right.request(client, verb, path, watch)
         came = self._made.call("request", client, verb, path, watch)
         call = f"request({client}, {verb!r}, {path!r}, {watch})"

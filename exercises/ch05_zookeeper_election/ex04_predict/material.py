@@ -1,4 +1,6 @@
-"""The runs of exercise 05-4: simulated clusters whose controller ends or pauses in three ways."""
+"""The three runs of exercise 05-4: in each simulated cluster the controller stops in a different
+way.
+"""
 
 from functools import cache
 from random import Random

@@ -54,8 +54,8 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed that ends with exactly one broker in error: it takes a
-    wrong broker for the controller, because it missed a change of /controller.
+    """Return the first run for this seed in which, at the end, exactly one broker is wrong about
+    the controller, because it missed a change of /controller.
     """
     for number in count():
         made = run_once(Random(f"late/{seed}/{number}"))
@@ -65,7 +65,9 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Make a run with these random choices. Return None unless just one broker is wrong."""
+    """Make a run with these random choices. Return None unless exactly one broker ends with a wrong
+    belief about the controller.
+    """
     world = WatcherWorld(Given, BROKERS)
     for _ in range(DELETIONS):
         for _ in range(random.randint(3, 18)):

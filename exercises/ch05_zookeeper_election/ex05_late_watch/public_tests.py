@@ -51,7 +51,9 @@ class World:
         self._world.delete_by_hand()
 
     def settle(self, random: Random) -> None:
-        """Let the brokers work until all wait, and check what they believe. Raises Mismatch."""
+        """Let the brokers work until all wait. Check which broker each believes to be the
+        controller. Raises Mismatch.
+        """
         try:
             self._world.settle(random)
         except BadOperationError as error:

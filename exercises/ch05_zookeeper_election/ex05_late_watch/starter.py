@@ -4,10 +4,12 @@
 
 
 class Watcher:
-    """A broker that watches /controller, and runs for controller if it is gone."""
+    """A broker that watches /controller, and tries to become the controller if that znode is
+    gone.
+    """
 
     def __init__(self, broker: int) -> None:
-        """At first, this broker knows of no controller. -1 stands for none."""
+        """At first, this broker knows of no controller. The id -1 stands for "no controller"."""
         self.broker = broker
         self.controller = -1
 
@@ -34,12 +36,12 @@ class Watcher:
         return "wait"
 
     def fired(self) -> str:
-        """The watch has fired: `/controller` has changed. The watch is used up."""
+        """The watch has fired: `/controller` has changed. A watch fires only once."""
         return "read"
 
     def knows(self) -> int:
-        """Return the id of the broker that this broker takes for the controller; -1 for none. The
-        tests call this method. It works, and you need not change it.
+        """Return the id of the broker that this broker believes to be the controller; -1 for none.
+        The tests call this method. It works, and you need not change it.
         """
         return self.controller
 

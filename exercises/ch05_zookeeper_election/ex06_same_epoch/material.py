@@ -1,4 +1,6 @@
-"""The run of exercise 05-6: three brokers with the starter's code. Two of them lead one epoch."""
+"""The run of exercise 05-6: three brokers with the starter's code. Two of them are the controller
+with the same epoch.
+"""
 
 from itertools import count
 from random import Random
@@ -16,9 +18,9 @@ class Run(NamedTuple):
 
     events: tuple[Event, ...]
     first: Led
-    """The broker that first wrote the epoch, and led it."""
+    """The broker that first wrote the epoch, and was the controller with it."""
     again: Led
-    """The broker that wrote the same epoch a second time. The learner has to find this one."""
+    """The broker that wrote the same epoch a second time. The learner has to find this broker."""
 
 
 class Given:
@@ -45,7 +47,7 @@ def line_of(number: int, event: Event) -> str:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed in which exactly one epoch is led by two brokers."""
+    """Return the first run for this seed in which exactly one epoch belongs to two controllers."""
     for number in count():
         made = run_once(Random(f"epoch/{seed}/{number}"))
         if made is not None:
@@ -54,7 +56,9 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Make a run with these random choices. Return None unless just one epoch is led twice."""
+    """Make a run with these random choices. Return None unless exactly one epoch belongs to two
+    controllers.
+    """
     world = EpochWorld(Given, BROKERS)
     for _ in range(DISTURBANCES):
         for _ in range(random.randint(2, 14)):
@@ -74,7 +78,9 @@ def run_once(random: Random) -> Run | None:
 
 
 def disturb(world: EpochWorld, random: Random) -> None:
-    """Delete /controller, or expire a session, at random. Mostly it is the controller's session."""
+    """Make a random disturbance: delete /controller, or expire a session, mostly the session of the
+    controller.
+    """
     holder = world.holder()
     if random.random() < 0.25:
         world.delete_by_hand()

@@ -56,11 +56,13 @@ class World:
         self._world.delete_by_hand()
 
     def holder(self) -> int:
-        """Return the id of the broker in /controller; 0 if there is none."""
+        """Return the id of the broker in /controller; 0 if there is no such znode."""
         return self._world.holder() or 0
 
     def first_epoch(self) -> None:
-        """Check that the first controller leads the next epoch. Raises Mismatch."""
+        """Check that the first controller has the epoch that follows the present one. Raises
+        Mismatch.
+        """
         first, wanted = self._world.led[0].epoch, FIRST_EPOCH + 1
         if first != wanted:
             raise self._mismatch(
@@ -70,7 +72,9 @@ class World:
             )
 
     def settle(self, random: Random) -> None:
-        """Let the brokers work until all wait or lead, and check who leads. Raises Mismatch."""
+        """Let the brokers work until each of them waits or is the controller. Check which broker is
+        the controller. Raises Mismatch.
+        """
         try:
             self._world.settle(random)
         except BadOperationError as error:
@@ -147,7 +151,7 @@ def _why_not(made: Run, event: int) -> str:
 
 @pytest.mark.parametrize("brokers", [1, 2, 3])
 def test_start(learner: Learner, seed: int, brokers: int) -> None:
-    """several brokers start, and one of them leads the epoch that follows the present one"""
+    """several brokers start, and one of them becomes the controller with the next epoch"""
     random = Random(seed)
     for _ in range(5):
         world = World(learner, brokers)

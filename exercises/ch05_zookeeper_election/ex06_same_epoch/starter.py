@@ -1,5 +1,5 @@
-"""Exercise 05-6: two of these brokers can lead the same epoch. README.md describes the task.
-`kafka-edu lab check 05-6` tests your code. `kafka-edu lab hint 05-6` gives a hint.
+"""Exercise 05-6: with this code, two controllers can have the same epoch. README.md describes the
+task. `kafka-edu lab check 05-6` tests your code. `kafka-edu lab hint 05-6` gives a hint.
 """
 
 Operation = tuple[object, ...]  # ("create",), ("set_epoch", 5, -1)
@@ -22,7 +22,9 @@ class Successor:
         return ("read_epoch",)
 
     def node_exists(self, mine: bool) -> Operation:
-        """`/controller` exists already. `mine`: this broker's own session has created it."""
+        """`/controller` exists already. `mine` is true if this broker's current session has created
+        it.
+        """
         return ("read_epoch",) if mine else ("wait",)
 
     def epoch(self, epoch: int, version: int) -> Operation:
@@ -35,20 +37,26 @@ class Successor:
         return "lead", self.wanted
 
     def bad_version(self) -> Operation:
-        """The epoch was not written: the znode's version is not the one in `set_epoch`."""
+        """The epoch was not written: the znode's version is different from the version in
+        `set_epoch`.
+        """
         return ("read_epoch",)
 
     def gone(self) -> Operation:
-        """`/controller` is gone. If this broker was the controller, it is no longer."""
+        """`/controller` is gone. If this broker was the controller, it is not the controller any
+        more.
+        """
         return ("create",)
 
     def expired(self) -> Operation:
-        """The session has expired, and a new one exists. This broker is not the controller now."""
+        """The session has expired, and a new session exists. This broker is not the controller
+        now.
+        """
         return ("create",)
 
     def diagnosis(self) -> tuple[int, int]:
-        """Return two numbers from events.txt: the broker that wrote an epoch which another broker
-        had already written, and the event by which it did so.
+        """Return two numbers from events.txt: the number of the broker that wrote an epoch which a
+        different broker had already written, and the number of the event that wrote it.
         """
         raise NotImplementedError(
             "Successor.diagnosis is not written yet: it returns (number of the broker, number of"

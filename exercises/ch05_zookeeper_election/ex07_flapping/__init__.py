@@ -1,1 +1,1 @@
-"""Exercise 05-7: a broker whose session ends again and again, in a real cluster."""
+"""Exercise 05-7: in a real cluster, the session of one broker ends again and again."""

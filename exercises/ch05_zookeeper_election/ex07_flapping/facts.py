@@ -26,7 +26,8 @@ class Facts(NamedTuple):
     """The values of all records in the topic's log, in the order of their offsets."""
     lives: tuple[int, ...] = ()
     """The czxid of the victim's znode in /brokers/ids, before and after some stalls. 0: no znode.
-    Two different numbers mean that its session ended, and that the broker registered again."""
+    Two different numbers mean that the victim's session ended, and that it registered again.
+    """
     stalls_watched: int = 0
 
 

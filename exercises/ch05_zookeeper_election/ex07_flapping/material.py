@@ -7,7 +7,7 @@ TOPIC: Final = "orders"
 CLUSTER: Final = "lab-05-7"
 SESSION_KEY: Final = "zookeeper.session.timeout.ms"
 SESSION_MS: Final = 6_000
-"""The session time-out in ms of every broker, as the cluster was set up at first."""
+"""The session time-out in ms that every broker has at first."""
 SHORT_SESSION_MS: Final = 1_000
 LONGEST_MS: Final = 20_000
 """The longest session time-out in ms that the ticket allows."""
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
     """The broker whose session ends again and again."""
     cause: str
     """"machine": the victim's machine stalls for longer than a session lasts. "setting": all the
-    machines stall for a short time, and the victim's session time-out is too short for that.
+    machines stall for a short time, but the victim's session time-out is even shorter.
     """
     stall_ms: int
     every_ms: int
@@ -48,8 +48,10 @@ class Plan(NamedTuple):
 
     @property
     def enough_ms(self) -> int:
-        """The shortest time-out in ms that a stall cannot end. A client is silent for up to a third
-        of the time-out before it sends a ping, and then its machine may stall as well."""
+        """The shortest session time-out (ms) with which a stall does not end the session. A client
+        is silent for up to a third of the time-out before it sends a ping. Its machine may stall
+        just before the ping.
+        """
         return -(-self.stall_ms * 3 // 2)
 
 

@@ -68,7 +68,7 @@ def stall(cluster: Cluster, made: Plan, broker: int) -> None:
 
 
 def life_of(cluster: Cluster, broker: int) -> int:
-    """Return the czxid of the broker's znode in /brokers/ids, or 0 if there is none."""
+    """Return the czxid of the broker's znode in /brokers/ids, or 0 if there is no such znode."""
     with zookeeper_of(cluster) as zookeeper:
         stat = zookeeper.exists(f"/brokers/ids/{broker}")
         return stat.czxid if stat is not None else 0
@@ -77,7 +77,9 @@ def life_of(cluster: Cluster, broker: int) -> int:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state, and yield each result. Raises ClusterError if the cluster
+    is not up.
+    """
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         made = plan(seed)
@@ -89,7 +91,9 @@ def check_state(
 
 
 def watch(cluster: Cluster, made: Plan) -> tuple[tuple[int, int], int]:
-    """Watch some stalls of the victim. Return its `life_of` before and after, and how many came."""
+    """Watch the victim during some stalls. Return its `life_of` before and after them, and the
+    number of stalls.
+    """
 
     def count() -> int | None:
         stalls = cluster.status(hidden=True).stalls
@@ -142,7 +146,7 @@ def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
     "set" writes a key into a broker's server.properties. "restart" restarts a broker. "steady" ends
-    its stalls. "topic-again" deletes the topic and creates it again.
+    the stalls of a broker. "topic-again" deletes the topic and creates it again.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

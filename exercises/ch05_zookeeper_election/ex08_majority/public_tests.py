@@ -13,7 +13,7 @@ from .material import FILES, Plan, plan
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble that this learner's cluster has, for comparison with the report."""
+    """The trouble that this learner's cluster has. The report is compared with it."""
     return plan(material)
 
 

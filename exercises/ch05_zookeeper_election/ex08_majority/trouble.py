@@ -26,8 +26,8 @@ end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and kill the servers of one rack. Raises ClusterError, for
-    example if there is no Java and none can be downloaded.
+    """Start the cluster, fill its topic, and kill the processes of one rack. Raises ClusterError,
+    for example if there is no Java and the download of Java fails.
 
     The state before the trouble is saved in `folder`. The cluster runs on when this process ends.
     """
@@ -73,7 +73,9 @@ def damage(cluster: Cluster, server: int, file: str) -> None:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state, and yield each result. Raises ClusterError if the cluster
+    is not up.
+    """
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at ZooKeeper's servers, brokers and records")

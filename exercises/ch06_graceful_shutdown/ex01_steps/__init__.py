@@ -1,1 +1,1 @@
-"""Exercise 06-1: write the steps by which a broker asks the controller before it stops."""
+"""Exercise 06-1: write the steps of a broker that asks the controller before it stops."""

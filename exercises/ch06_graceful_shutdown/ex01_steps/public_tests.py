@@ -21,7 +21,7 @@ NOBODY: Final[Came] = ("controller", None)
 
 
 class Compared:
-    """A broker of the learner's class. Each of its answers is compared with the right one."""
+    """A broker of the learner's class. Each of its answers is compared with the right answer."""
 
     def __init__(self, learner: Learner, max_retries: int, backoff_ms: int) -> None:
         self._name = f"Shutdown({max_retries}, {backoff_ms})"
@@ -32,7 +32,9 @@ class Compared:
         self._attempts = 0
 
     def next(self, came: Came) -> Operation:
-        """Compare one answer, and return the right one. Raises Mismatch."""
+        """Call `next`, compare the answer with the right answer, and return the right answer.
+        Raises Mismatch.
+        """
         expected = self._right.next(came)
         answer = self._made.call("next", came)
         self._attempts += expected == ("find",)

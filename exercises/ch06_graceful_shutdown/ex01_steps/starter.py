@@ -15,7 +15,7 @@ class Shutdown:
         self.backoff_ms = backoff_ms
 
     def next(self, came: Came) -> Operation:
-        """Return the next operation. `came` is the result of the last one, or ("begin",)."""
+        """Return the next operation. `came` is ("begin",), or the result of the last operation."""
         raise NotImplementedError(
             'Shutdown.next is not written yet: it returns an operation, such as ("find",)'
         )

@@ -20,7 +20,7 @@ EXAMPLE: Final = (
 
 
 def check_refusal(made: LearnerObject, asked_epoch: int, live_epoch: int | None) -> None:
-    """Call `refusal` and compare the answer. Raises Mismatch if it is wrong."""
+    """Call `refusal`. Raises Mismatch if the answer is wrong."""
     expected = right_refusal(asked_epoch, live_epoch)
     came = made.call("refusal", asked_epoch, live_epoch)
     if came == expected:
@@ -37,7 +37,7 @@ def check_refusal(made: LearnerObject, asked_epoch: int, live_epoch: int | None)
 
 
 def check_sort(made: LearnerObject, broker: int, rows: Sequence[Row]) -> None:
-    """Call `sort` for one broker and compare the answer. Raises Mismatch if it is wrong."""
+    """Call `sort` for one broker. Raises Mismatch if the answer is wrong."""
     expected = right_sort(broker, rows)
     came = made.call("sort", broker, [row.argument() for row in rows])
     if came == expected:
@@ -53,7 +53,7 @@ def check_sort(made: LearnerObject, broker: int, rows: Sequence[Row]) -> None:
 
 
 def check_remaining(made: LearnerObject, broker: int, rows: Sequence[Row]) -> None:
-    """Call `remaining` for one broker and compare the answer. Raises Mismatch if it is wrong."""
+    """Call `remaining` for one broker. Raises Mismatch if the answer is wrong."""
     expected = right_remaining(broker, rows)
     came = made.call("remaining", broker, [row.argument() for row in rows])
     if came == expected:
@@ -82,7 +82,9 @@ def _why(
     expected: tuple[tuple[str, ...], tuple[str, ...]],
     came: object,
 ) -> str:
-    """Return a sentence about the first partition that is missing in a list, or wrongly in it."""
+    """Return a sentence about the first partition that is missing in a list, or does not belong
+    into it.
+    """
     match came:
         case (tuple(moved), tuple(stopped)):
             for row in rows:

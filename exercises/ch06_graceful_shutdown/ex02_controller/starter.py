@@ -1,11 +1,13 @@
-"""Exercise 06-2: let a broker go. README.md describes the task. `kafka-edu lab check 06-2` tests
+"""Exercise 06-2: let a broker stop. README.md describes the task. `kafka-edu lab check 06-2` tests
 your code. `kafka-edu lab hint 06-2` gives a hint.
 """
 
 from collections.abc import Sequence
 
 Row = tuple[str, Sequence[int], int | None, bool]
-"""(name, replicas, leader, deleting). The leader is -1 if none leads now, None if none ever did."""
+"""(name, replicas, leader, deleting). The leader is -1 if no broker leads now, and None if no
+broker ever led.
+"""
 
 
 class ControlledShutdown:

@@ -15,7 +15,9 @@ _RIGHT: Final = RecoveryRule()
 
 
 def flush(made: LearnerObject, point: int, up_to: int, end: int) -> int:
-    """Compare the recovery point after a flush, and return the right one. Raises Mismatch."""
+    """Check the learner's recovery point after a flush, and return the right point. Raises
+    Mismatch.
+    """
     expected = _RIGHT.after_flush(point, up_to, end)
     if up_to < point:
         why = f"below {point} all was on the disk already: the point never moves back"
@@ -27,7 +29,9 @@ def flush(made: LearnerObject, point: int, up_to: int, end: int) -> int:
 
 
 def truncate(made: LearnerObject, point: int, end: int) -> int:
-    """Compare the recovery point after a truncation, and return the right one. Raises Mismatch."""
+    """Check the learner's recovery point after a truncation, and return the right point. Raises
+    Mismatch.
+    """
     expected = _RIGHT.after_truncation(point, end)
     why = (
         f"new records from {end} on are not on the disk yet"
@@ -38,7 +42,9 @@ def truncate(made: LearnerObject, point: int, end: int) -> int:
 
 
 def delete(made: LearnerObject, point: int, log_start: int) -> int:
-    """Compare the recovery point after a deletion, and return the right one. Raises Mismatch."""
+    """Check the learner's recovery point after a deletion, and return the right point. Raises
+    Mismatch.
+    """
     expected = _RIGHT.after_deletion(point, log_start)
     why = (
         f"the log begins at {log_start} now, behind the point"
@@ -49,7 +55,9 @@ def delete(made: LearnerObject, point: int, log_start: int) -> int:
 
 
 def start(made: LearnerObject, point: int, log_start: int, end: int, clean: bool) -> int:
-    """Compare the recovery point of an opened log, and return the right one. Raises Mismatch."""
+    """Check the learner's recovery point for an opened log, and return the right point. Raises
+    Mismatch.
+    """
     expected = _RIGHT.at_start(point, log_start, end, clean)
     if clean:
         why = "it was closed in order: all of it is on the disk"
@@ -63,7 +71,7 @@ def start(made: LearnerObject, point: int, log_start: int, end: int, clean: bool
 
 
 def read(made: LearnerObject, bases: Sequence[int], point: int, clean: bool = False) -> None:
-    """Compare the segments that a start has to read. Raises Mismatch."""
+    """Check the learner's list of the segments that a start has to read. Raises Mismatch."""
     expected = tuple(_RIGHT.to_read(bases, point, clean))
     came = made.call("to_read", list(bases), point, clean)
     if came == expected:

@@ -1,5 +1,5 @@
-"""Exercise 06-3: where the recovery point is. README.md describes the task. `kafka-edu lab check
-06-3` tests your code. `kafka-edu lab hint 06-3` gives a hint.
+"""Exercise 06-3: find out where the recovery point is. README.md describes the task. `kafka-edu lab
+check 06-3` tests your code. `kafka-edu lab hint 06-3` gives a hint.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,9 @@ class Recovery:
         )
 
     def at_start(self, point: int, log_start: int, end: int, clean: bool) -> int:
-        """Return the recovery point of a log that was just opened. `clean`: closed in order."""
+        """Return the recovery point of a log that was just opened. `clean` is true if it was closed
+        in order.
+        """
         raise NotImplementedError("Recovery.at_start is not written yet: it returns an offset")
 
     def to_read(self, bases: Sequence[int], point: int, clean: bool) -> list[int]:

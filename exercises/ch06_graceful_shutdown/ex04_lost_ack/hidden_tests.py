@@ -24,7 +24,7 @@ def test_a_crowd(learner: Learner, seed: int) -> None:
 
 
 def test_two_brokers(learner: Learner, seed: int) -> None:
-    """two brokers stop, each with another bad disk; they do not affect each other"""
+    """two brokers stop, and a different disk is bad on each; they do not affect each other"""
     random = Random(f"two/{seed}")
     for _ in range(10):
         both = [Stopped(learner, "ab", failing="a"), Stopped(learner, "ab", failing="b")]

@@ -30,7 +30,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed at whose end exactly one acknowledged record is lost."""
+    """Return the first run for this seed that ends with exactly one acknowledged record lost."""
     for number in count():
         made = run_once(Random(f"stopping/{seed}/{number}"))
         if made is not None:

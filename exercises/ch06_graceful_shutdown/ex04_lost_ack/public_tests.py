@@ -24,7 +24,9 @@ class Asked:
         self._made = learner.make(list(disks))
 
     def next(self, came: str) -> object:
-        """Return the next operation of the learner's broker. `came` says how the last one ended."""
+        """Return the next operation of the learner's broker. `came` says how the last operation
+        ended.
+        """
         return self._made.call("next", came)
 
 

@@ -40,7 +40,9 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed in which one answer leaves out one offline partition."""
+    """Return the first run for this seed in which exactly one answer leaves out an offline
+    partition.
+    """
     for number in count():
         made = run_once(Random(f"success/{seed}/{number}"))
         if made is not None:
@@ -49,7 +51,9 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Make a run with these random choices. Return None unless one partition is left out once."""
+    """Make a run with these random choices. Return None unless exactly one answer leaves out one
+    partition.
+    """
     world = HandlerWorld(random, BROKERS, PARTITIONS)
     rows = tuple(world.rows)
     for _ in range(TURNS):

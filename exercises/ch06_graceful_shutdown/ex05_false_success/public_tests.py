@@ -21,7 +21,9 @@ ALL: Final = (0, 1, 2)
 def check(
     made: LearnerObject, broker: int, rows: Sequence[Row], live: Sequence[int] = ALL
 ) -> Answer:
-    """Call `let_go` for one broker and return the right answer. Raises Mismatch if it is wrong."""
+    """Call `let_go` for one broker, and return the right answer. Raises Mismatch if the learner's
+    answer is wrong.
+    """
     expected = right(broker, rows, live)
     came = made.call("let_go", broker, [row.argument() for row in rows], list(live))
     if came == expected:
@@ -41,7 +43,9 @@ def check(
 
 
 def _why(broker: int, rows: Sequence[Row], expected: Answer, came: object) -> str:
-    """Return a sentence about the first partition that is missing in a list, or wrongly in it."""
+    """Return a sentence about the first partition that is missing in a list, or does not belong
+    into it.
+    """
     match came:
         case (tuple(moved), tuple(remaining), tuple(offline)):
             pass

@@ -30,7 +30,7 @@ class Handler:
 
     def diagnosis(self) -> tuple[int, int]:
         """Return the number of the event in events.txt with the wrong answer, and the number of the
-        partition that went offline though this answer did not name it.
+        partition that went offline although the answer did not name it.
         """
         raise NotImplementedError(
             "Handler.diagnosis is not written yet: it returns (number of the event with the answer,"

@@ -28,7 +28,7 @@ class Facts(NamedTuple):
     epoch: int
     """The value of /controller_epoch. It rises each time a broker becomes the controller."""
     shop: Seen | None
-    """The notes of the shop; None if it has not written any."""
+    """The notes of the shop; None if the shop has not written notes yet."""
     orders: tuple[str, ...] = ()
     """The values of all records in the topic's log, in the order of their offsets."""
 

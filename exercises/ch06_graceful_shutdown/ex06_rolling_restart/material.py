@@ -1,4 +1,4 @@
-"""The work of exercise 06-6: the setting to change, the broker that is down, and the ticket."""
+"""The task of exercise 06-6: the setting to change, the broker that is down, and the ticket."""
 
 from random import Random
 from typing import Final, NamedTuple
@@ -30,7 +30,7 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """The work of one learner: which broker is down, and which value the setting has to get."""
+    """The task of one learner: which broker is down, and which value the setting has to get."""
 
     down: int
     """The broker that is down at the beginning."""
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
 
 
 def plan(seed: int) -> Plan:
-    """Return the work made from this seed. One seed always gives the same work."""
+    """Return the task that this seed determines. One seed always gives the same task."""
     random = Random(f"rolling/{seed}")
     return Plan(random.randrange(3), random.randrange(3), random.randrange(11_000, 20_000, 500))
 

@@ -13,7 +13,7 @@ from .material import TOPIC, Plan, plan
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The work given to this learner, for comparison with the report."""
+    """The task of this learner. The report is compared with it."""
     return plan(material)
 
 
@@ -41,7 +41,7 @@ def test_preferred(learner: Learner, truth: Plan) -> None:
 
 
 def _number(learner: Learner, name: str, right: int, wanted: str, why: str) -> None:
-    """Compare the report's number `name` with the right one. Raises Mismatch if they differ."""
+    """Compare the report's number `name` with `right`. Raises Mismatch if they differ."""
     came = said(learner, name)
     if came == right and not isinstance(came, bool):
         return

@@ -1,8 +1,8 @@
 """The shop of exercise 06-6: an application that writes and reads numbered orders. It saves notes
-of what it sees. `python -m … FOLDER SUPERVISOR-PID SERVERS ZOOKEEPER TOPIC GIVES-UP-MS` runs it
-until the cluster ends.
+about its results in a file. `python -m … FOLDER SUPERVISOR-PID SERVERS ZOOKEEPER TOPIC GIVES-UP-MS`
+runs it until the cluster ends.
 
-It uses confluent-kafka, because a real application uses a client that is not ours.
+The shop uses confluent-kafka, because a real application uses a client that we did not write.
 """
 
 import json
@@ -48,7 +48,7 @@ class Seen(NamedTuple):
 
 
 class Shop:
-    """The shop. One thread sends orders, one reads them, and one looks at the ISR."""
+    """The shop. One thread sends orders, one thread reads them, and one thread looks at the ISR."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Exercise 06-6: replace each None by what you saw before you began. ticket.md describes the work.
+"""Exercise 06-6: replace each None by what you saw before you began. ticket.md describes the task.
 `kafka-edu lab check 06-6` examines your cluster. `kafka-edu lab hint 06-6` gives a hint.
 """
 

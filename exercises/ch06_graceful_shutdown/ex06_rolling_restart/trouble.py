@@ -76,13 +76,13 @@ def _shop_works(cluster: Cluster) -> bool:
 
 
 def shop_of(folder: ClusterFolder) -> Seen | None:
-    """Return the shop's notes, or None if it has not written any yet."""
+    """Return the shop's notes, or None if the shop has not written notes yet."""
     notes = SHOP.read(folder)
     return None if notes is None else Seen(**notes)
 
 
 def end(home: Path | None = None) -> bool:
-    """End the cluster and its shop. Return False if none was running. Raises ClusterError."""
+    """End the cluster and its shop. Return False if no cluster was running. Raises ClusterError."""
     if LAB.is_running(home):
         SHOP.end(ClusterFolder.of(LAB.name, home))
     return LAB.end(home)
@@ -115,8 +115,8 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster) -> Facts:
-    """Collect the facts about the current state. The shop's notes are read before the orders, so
-    the log must already have each order that the notes call settled.
+    """Collect the facts about the current state. The shop's notes are read before the orders of the
+    topic, so the topic must contain each order that is acknowledged in the notes.
     """
     status = cluster.status()
     topic, seen = LAB.in_zookeeper(cluster), shop_of(cluster.folder)
@@ -156,11 +156,12 @@ def value_of(cluster: Cluster, broker: int) -> str:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "set" writes SETTING into each broker's server.properties. "property" writes another setting.
-    "start", "kill" and "restart" act on one broker. "restart-others" restarts all but the
-    controller and the named broker. "restart-controller" restarts the controller. "in-sync" waits
-    for the whole ISR. "prefer" elects the preferred leader. "stop-both" stops two brokers at once
-    and starts them again. "gives-up" waits until the shop gives up an order.
+    "set" writes SETTING into each broker's server.properties. "property" writes a different
+    setting. "start", "kill" and "restart" act on one broker. "restart-others" restarts all brokers
+    except the controller and the named broker. "restart-controller" restarts the controller.
+    "in-sync" waits until all replicas are in the ISR. "prefer" elects the preferred leader.
+    "stop-both" stops two brokers at once and starts them again. "gives-up" waits until the shop
+    gives up an order.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

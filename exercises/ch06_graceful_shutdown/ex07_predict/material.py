@@ -1,4 +1,4 @@
-"""The runs of exercise 06-7: simulated clusters whose leader stops or is killed, in four ways."""
+"""The four runs of exercise 06-7: in each simulated cluster the leader stops in a different way."""
 
 from functools import cache
 from itertools import count
@@ -94,7 +94,8 @@ def plans(seed: int) -> Plans:
     random = Random(f"gaps/{seed}")
     victim = random.choice((1, 2))
     others = [broker for broker in BROKERS if broker != victim]
-    # the second of AR may have been stopped before, and the controller cannot
+    # The second broker of AR may be stopped before the run. The controller, broker 0, is never the
+    # second.
     replicas = (victim, *sorted(others, reverse=True))
     missing = random.choice(NAMES)
     ways = random.sample(WAYS, len(WAYS))
@@ -127,8 +128,8 @@ def _patience(random: Random) -> Patience:
 def _is_clear(
     seed: int, victim: int, replicas: tuple[int, ...], patience: Patience, let_go: bool
 ) -> bool:
-    """Return whether run d ends as `let_go` says, and no attempt begins near the moment when the
-    next controller is elected.
+    """Return whether run d has clear answers: the last attempt succeeds if, and only if, `let_go`
+    is true; and no attempt begins near the moment when the next controller is elected.
     """
     made = _waiting(seed, victim, replicas, patience)
     step_ms = patience.socket_ms + patience.backoff_ms
@@ -182,7 +183,7 @@ def _started(
 
 
 def _heard(cluster: SimCluster, path: str) -> int:
-    """Return when the session that owns this znode last sent a message, in ms."""
+    """Return the time (ms) at which the session that owns this znode last sent a message."""
     owner = cluster.zookeeper.server.tree.node(path).ephemeral_owner
     return int(cluster.zookeeper.server.sessions.sessions[owner].heard_at)
 

@@ -1,4 +1,6 @@
-"""Public tests of exercise 06-7. `kafka-edu lab check 06-7` makes the runs, and runs the tests."""
+"""Public tests of exercise 06-7. `kafka-edu lab check 06-7` simulates the clusters, and then runs
+these tests.
+"""
 
 import pytest
 
@@ -23,7 +25,9 @@ class Compared:
         self._answers = learner.make()
 
     def agrees(self, name: str, why: str, of_runs: str, *, near_ms: int = 0) -> None:
-        """Compare an answer with the right one. Raise Mismatch unless it is within `near_ms` ms."""
+        """Compare an answer with the right answer. Raise Mismatch if they differ by more than
+        `near_ms` ms.
+        """
         came = self._answers.call("get", name)
         if came is None:
             raise AssertionError(

@@ -18,7 +18,9 @@ ALL: Final = (OFFLINE, REASSIGN, PREFERRED, SHUTDOWN)
 
 
 def check(made: LearnerObject, case: Case) -> Answer | None:
-    """Compare the result of one election, and return the right one. Raises Mismatch."""
+    """Call `elect` once, and return the right answer. Raises Mismatch if the learner's answer is
+    wrong.
+    """
     expected = right(case)
     came = made.call("elect", *case.arguments())
     if came == expected:
@@ -104,7 +106,7 @@ def test_topic_leader(learner: Learner) -> None:
 
 
 def test_nobody_in_sync(learner: Learner) -> None:
-    """the whole ISR is dead: nobody leads, or after an unclean election a replica alone"""
+    """the whole ISR is dead: no leader, or an unclean leader that is alone in the new ISR"""
     for unclean in (False, True):
         check(learner.make(), Case(OFFLINE, (3, 1, 2), (3,), (2, 1), unclean=unclean))
         check(learner.make(), Case(OFFLINE, (3, 1, 2), (3, 1), (2,), unclean=unclean))

@@ -22,7 +22,9 @@ def leave(
     now_ms: int,
     max_lag_ms: int = LAG_MS,
 ) -> tuple[int, ...]:
-    """Compare the answer of `leaving`, and return the right one. Raises Mismatch."""
+    """Call `leaving`, and return the right answer. Raises Mismatch if the learner's answer is
+    wrong.
+    """
     expected = right_leaving(isr, followers, now_ms, max_lag_ms)
     pairs = [list(one) for one in followers]
     came = made.call("leaving", list(isr), pairs, now_ms, max_lag_ms)
@@ -114,7 +116,7 @@ def test_around_the_limit(learner: Learner) -> None:
 
 
 def test_never_caught_up(learner: Learner) -> None:
-    """one follower has never caught up (-1), and another one has caught up just now"""
+    """one follower has never caught up (-1), and a second follower has caught up just now"""
     made = learner.make()
     leave(made, (2, 0, 1), (Follower(0, -1), Follower(1, 50_000)), 50_000)
 

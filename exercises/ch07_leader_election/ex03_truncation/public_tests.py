@@ -14,7 +14,7 @@ GAP = ((0, 0), (2, 120))
 
 
 def check(made: LearnerObject, case: Case) -> tuple[int, bool]:
-    """Compare the answer of `cut`, and return the right one. Raises Mismatch."""
+    """Call `cut`, and return the right answer. Raises Mismatch if the learner's answer is wrong."""
     expected = right(case)
     came = made.call("cut", *case.arguments())
     if came == expected and isinstance(came, tuple) and type(came[1]) is bool:
@@ -59,7 +59,9 @@ def _why(case: Case, expected: tuple[int, bool], came: object) -> str:
 
 
 def follow(made: LearnerObject, leader: list[int], follower: list[int], hw: int) -> None:
-    """Let a follower ask the leader until its log needs no more cut. Check the rest of the log."""
+    """Let a follower ask the leader, and cut its log, until `complete` is True. Then check the rest
+    of its log.
+    """
     common = 0
     while common < min(len(leader), len(follower)) and leader[common] == follower[common]:
         common += 1

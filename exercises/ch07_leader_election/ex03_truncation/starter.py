@@ -16,7 +16,9 @@ class Truncation:
         leader_epoch: int,
         leader_end: int,
     ) -> tuple[int, bool]:
-        """Return the new end of the log, and whether the follower need not ask again."""
+        """Return the new end of the log, and whether the cut is complete (if not, the follower asks
+        again).
+        """
         raise NotImplementedError(
             "Truncation.cut is not written yet: it returns (offset, complete)"
         )

@@ -35,7 +35,7 @@ def joins(leo: int, hw: int, epoch_start: int) -> bool:
 
 
 def run(seed: int) -> Run:
-    """Return the first run for this seed at whose end exactly one acknowledged record is lost."""
+    """Return the first run for this seed that ends with exactly one acknowledged record lost."""
     for number in count():
         made = run_once(Random(f"mark/{seed}/{number}"))
         if made is not None:

@@ -34,7 +34,9 @@ class Run(NamedTuple):
     lost: int
     """The number of the record that was acknowledged but is lost."""
     joined: int
-    """The event by which the broker without the lost record joined the ISR. The first is 1."""
+    """The number of the event by which the broker without the lost record joined the ISR. The first
+    event is 1.
+    """
 
 
 def make(seed: int) -> dict[str, str]:

@@ -17,7 +17,7 @@ WANTED = "(number of the record, number of the event by which the broker joined)
 
 
 def join(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> bool:
-    """Return whether a follower may join, by the learner's code. Raises Mismatch for a non-bool."""
+    """Return the answer of the learner's `may_join`. Raises Mismatch if it is not True or False."""
     came = made.call("may_join", leo, hw, epoch_start)
     if isinstance(came, bool):
         return came
@@ -64,7 +64,7 @@ class World:
 
 
 def check(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> None:
-    """Compare the answer of `may_join` with the right one. Raises Mismatch."""
+    """Call `may_join`. Raises Mismatch if the answer is wrong."""
     expected = right_may_join(leo, hw, epoch_start)
     if join(made, leo, hw, epoch_start) == expected:
         return

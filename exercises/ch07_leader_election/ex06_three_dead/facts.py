@@ -22,7 +22,9 @@ class Facts(NamedTuple):
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Check the state `now`, and yield each result. `before`: before the first broker died."""
+    """Check the state `now`, and yield each result. `before` is the state before the first broker
+    died.
+    """
     yield all_run("three", now.states)
     yield _saved(plan, now.records)
     yield same_topic(TOPIC, before.topic, now.topic)

@@ -30,7 +30,9 @@ class Plan(NamedTuple):
     deaths: tuple[int, int, int]
     """The ids of the brokers, in the order in which they died."""
     written: tuple[int, int, int]
-    """How many orders all three brokers acknowledged, then the last two, then the last one."""
+    """How many orders were acknowledged while three brokers, then two brokers, and then one broker
+    lived.
+    """
     disk_gone: bool
     """Whether the disk of the broker that died last is empty."""
 

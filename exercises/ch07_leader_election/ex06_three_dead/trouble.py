@@ -59,7 +59,9 @@ def _isr(cluster: Cluster) -> set[int]:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state, and yield each result. Raises ClusterError if the cluster
+    is not up.
+    """
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, ZooKeeper and records")

@@ -36,8 +36,8 @@ class Situation(NamedTuple):
 
 @cache
 def situations(seed: int) -> tuple[Situation, ...]:
-    """Return the ten situations for this seed. In one, the election is unclean. In two, the
-    partition has to wait. In one, a preferred election changes nothing.
+    """Return the ten situations for this seed. In one situation the election is unclean. In two
+    situations the partition has to wait. In one situation a preferred election changes nothing.
     """
     random = Random(f"next/{seed}")
     kinds = ["offline"] * 3 + ["unclean"] + ["waits"] * 2 + ["preferred", "stays"]
@@ -64,7 +64,9 @@ def _of(
     live: tuple[int, ...],
     random: Random,
 ) -> Situation | None:
-    """Return a situation of this kind with these lists, or None if the lists do not fit it."""
+    """Return a situation of this kind with these lists, or None if this kind is not possible with
+    these lists.
+    """
     able = [one for one in replicas if one in live and one in isr]
     match kind:
         case "offline" if able and replicas[0] not in live and able[0] != isr[0]:
@@ -102,7 +104,9 @@ def _allowed(unclean: bool) -> str:
 
 
 def leader_of(situation: Situation) -> int:
-    """Return the id of the next leader; -1 if there is none, or if the current leader stays."""
+    """Return the id of the next leader. Return -1 if there is no next leader, or if the current
+    leader stays.
+    """
     elected = right(situation.case)
     return NOBODY if elected is None else elected[0]
 
@@ -114,7 +118,7 @@ def is_lossy(situation: Situation) -> bool:
 
 
 def waits(situation: Situation) -> bool:
-    """Return whether the partition has no leader now, and gets none."""
+    """Return whether the partition has no leader now, and does not get a leader either."""
     return situation.case.strategy == OFFLINE and leader_of(situation) == NOBODY
 
 

@@ -31,7 +31,7 @@ def ask(
     topics: Copied,
     alive: Collection[int],
 ) -> None:
-    """Compare the topics of one answer with the right ones. Raises Mismatch if they differ."""
+    """Compare the topics of one answer with the right topics. Raises Mismatch if they differ."""
     expected = right(names, version, topics, alive)
     rows = {
         name: [error, internal, [[*one[:3], *map(list, one[3:])] for one in partitions]]
@@ -70,7 +70,9 @@ def _drawing(name: str, topics: Copied) -> tuple[str, ...]:
 def _difference(
     wanted: Topic, got: object, version: int, topics: Copied, alive: Collection[int]
 ) -> tuple[object, object, str]:
-    """Return the right part, the learner's part, and a sentence that says what is wrong."""
+    """Find the first part of a topic that is wrong. Return the right part, the learner's part, and
+    a sentence that says what is wrong.
+    """
     match got:
         case (error, name, internal, tuple(partitions)):
             pass

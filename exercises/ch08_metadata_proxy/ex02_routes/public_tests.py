@@ -21,14 +21,16 @@ ALL: Final = ("east", "west")
 
 
 class Asked:
-    """A Routes object of the learner's class. Each answer is compared with the right one."""
+    """A Routes object of the learner's class. Each answer is compared with the right answer."""
 
     def __init__(self, learner: Learner, rules: Sequence[Rule]) -> None:
         self._rules = rules
         self._made: LearnerObject = learner.make([[a, b, list(c)] for a, b, c in rules])
 
     def clusters(self, client_id: str, topic: str | None) -> tuple[str, ...]:
-        """Compare the clusters of the first rule that matches, and return them. Raises Mismatch."""
+        """Call `clusters_for`, and return the right clusters. Raises Mismatch if the learner's
+        answer is wrong.
+        """
         expected = right_clusters(self._rules, client_id, topic)
         came = self._made.call("clusters_for", client_id, topic)
         if came != expected:
@@ -49,7 +51,7 @@ class Asked:
         serving: Collection[str] = ALL,
         address: str = ADDRESS,
     ) -> None:
-        """Compare the cluster that is chosen for a client. Raises Mismatch."""
+        """Call `choose` for a client. Raises Mismatch if the chosen cluster is wrong."""
         expected = right_choice(self._rules, client_id, address, topic, serving)
         came = self._made.call("choose", client_id, address, topic, sorted(serving))
         if came == expected:

@@ -13,7 +13,9 @@ from ..health_rules import right_states
 
 
 def look(learner: Learner, down_after: int, up_after: int, looks: Sequence[bool]) -> None:
-    """Send the checks in `looks` (True: answered), and compare each state. Raises Mismatch."""
+    """Call `saw` for each check in `looks` (True: the target answered). Raises Mismatch if a state
+    is wrong.
+    """
     made = learner.make(down_after, up_after)
     expected = right_states(down_after, up_after, looks)
     for number, right in enumerate(expected):

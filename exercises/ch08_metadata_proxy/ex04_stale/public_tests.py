@@ -118,7 +118,7 @@ def test_a_leader_moves(learner: Learner) -> None:
 
 
 def check(made: LearnerObject, group: str, leaders: list[int], brokers: list[int]) -> None:
-    """Compare the coordinator of one group with the right one. Raises Mismatch."""
+    """Compare the coordinator of one group with the right coordinator. Raises Mismatch."""
     expected = Coordinators().find(group, leaders, brokers)
     came = made.call("find", group, leaders, brokers)
     if came == expected:

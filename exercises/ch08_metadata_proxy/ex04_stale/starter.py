@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 
 def partition_for(group: str, partitions: int) -> int:
-    """Return a group's partition of __consumer_offsets: the absolute value of Java's hash of its
-    name, modulo `partitions`. The lowest hash has no positive counterpart, and counts as 0.
+    """Return a group's partition of __consumer_offsets: the absolute value of Java's hash of the
+    group's name, modulo `partitions`. The lowest hash has no positive counterpart, and counts as 0.
     """
     code = 0
     for one in group:

@@ -17,7 +17,7 @@ def test_large_clusters(learner: Learner, seed: int) -> None:
 
 
 def test_empty_clusters(learner: Learner, seed: int) -> None:
-    """answers without topics, as a client gets them that asks only for brokers"""
+    """answers without topics: a client that asks only for brokers gets such answers"""
     random = Random(f"empty/{seed}")
     made = learner.make()
     for version in VERSIONS:

@@ -30,7 +30,9 @@ class Answer(NamedTuple):
 
 @cache
 def answers(seed: int) -> tuple[Answer, ...]:
-    """Return the five answers for this seed. Exactly one has a version that is written wrongly."""
+    """Return the five answers for this seed. Exactly one of them is written wrongly, because of its
+    version.
+    """
     random = Random(f"layout/{seed}")
     versions = [*random.sample(RIGHT_VERSIONS, 4), random.choice(WRONG_VERSIONS)]
     random.shuffle(versions)
@@ -43,7 +45,9 @@ def answers(seed: int) -> tuple[Answer, ...]:
 
 
 def wrong(seed: int) -> tuple[int, int]:
-    """Return the number of the wrongly read answer, from 1, and the byte position of the error."""
+    """Return the number of the answer that is read wrongly (the first answer has the number 1), and
+    the byte position of the error.
+    """
     found = [(number, one.flag) for number, one in enumerate(answers(seed), 1) if one.is_wrong]
     return found[0]
 

@@ -43,7 +43,9 @@ def _why_not(answer: Answer, position: int) -> str:
 
 
 def ask(made: LearnerObject, part: str, version: int) -> tuple[str, ...]:
-    """Compare the fields of one part of an answer, and return them. Raises Mismatch."""
+    """Call `fields` for one part of an answer, and return the right fields. Raises Mismatch if the
+    learner's fields are wrong.
+    """
     expected = right_fields(part, version)
     came = made.call("fields", part, version)
     if came == expected:

@@ -2,8 +2,7 @@
 `kafka-edu lab check 08-5` tests your code. `kafka-edu lab hint 08-5` gives a hint.
 """
 
-#: For each part of the answer its fields in their order, each with the version since which it has
-#: it.
+#: For each part of the answer: its fields in their order, each with the first version that has it.
 TABLES = {
     "answer": (
         ("throttle_time_ms", 3),  # int32
@@ -47,7 +46,7 @@ class Layout:
 
     def diagnosis(self) -> tuple[int, int]:
         """Return the number of the answer in answers.txt that a client reads wrongly, and the
-        position of the first byte that it reads wrongly.
+        position of the first byte that the client reads wrongly.
         """
         raise NotImplementedError(
             "Layout.diagnosis is not written yet: it returns (number of the answer, position of the"

@@ -23,11 +23,13 @@ class Facts(NamedTuple):
     outside: tuple[str, ...] = ()
     """The address of each broker's OUTSIDE listener before the trouble, as host:port."""
     received: tuple[str, ...] = ()
-    """The address of each broker that clients receive in Metadata, as host:port; "" if none."""
+    """The address of each broker that clients receive in Metadata, as host:port; "" if they receive
+    none.
+    """
     acked: bool = False
     """Whether a client that uses the OUTSIDE listeners got a record acknowledged."""
     why: str = ""
-    """The reason why this client's record was not acknowledged; "" if it was."""
+    """The reason why the client's record was not acknowledged; "" if it was."""
     records: tuple[str, ...] = ()
     """The values of all records in the topic's log, in the order of their offsets."""
 
@@ -64,7 +66,9 @@ def reaches(received: str, where: str) -> bool:
 
 
 def outside_of(listeners: str) -> str:
-    """Return host:port of the OUTSIDE listener in this setting, or "" if it has none."""
+    """Return host:port of the OUTSIDE listener in this setting, or "" if the setting has no such
+    listener.
+    """
     for one in listeners.split(","):
         name, found, where = one.strip().partition("://")
         if found and name == OUTSIDE:

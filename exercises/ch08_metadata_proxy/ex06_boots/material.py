@@ -8,7 +8,9 @@ CLUSTER: Final = "lab-08-6"
 INSIDE, OUTSIDE = "INSIDE", "OUTSIDE"
 NOBODY, ANOTHER, NO_NAME = "nobody", "another broker", "no such name"
 KINDS: Final = (NOBODY, ANOTHER, NO_NAME)
-"""What is wrong: no server at the address, another broker there, or no host of this name."""
+"""What is wrong with the address: no server is there, a different broker is there, or there is no
+host of this name.
+"""
 
 TICKET: Final = """\
 # Ticket {number}
@@ -35,7 +37,9 @@ class Plan(NamedTuple):
     kind: str
     """What is at the wrong address that clients receive: one of KINDS."""
     mixed_up_with: int
-    """Another broker. Clients receive its address if `kind` is ANOTHER; else it plays no role."""
+    """A second broker. If `kind` is ANOTHER, clients receive the address of this broker. Otherwise
+    it plays no role.
+    """
 
     @property
     def replicas(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ WHY_NOT = {
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """The trouble that this learner's cluster has, for comparison with the report."""
+    """The trouble that this learner's cluster has. The report is compared with it."""
     return plan(material)
 
 

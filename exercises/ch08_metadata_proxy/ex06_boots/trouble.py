@@ -1,7 +1,7 @@
 """Start the cluster of exercise 08-6 with two listeners, let a broker advertise a wrong address,
 check the cluster's state, and end it.
 
-The client that bootstraps uses kafka-python, as in the ticket.
+The order is sent with kafka-python, the client that the ticket describes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -124,7 +124,9 @@ def _leader(cluster: Cluster) -> int:
 def check_state(
     folder: Path, say: Callable[[str], None], home: Path | None = None
 ) -> Iterator[Step]:
-    """Check the cluster's current state. Yield each result. Raises ClusterError if it is not up."""
+    """Check the cluster's current state, and yield each result. Raises ClusterError if the cluster
+    is not up.
+    """
     with closing(LAB.attach(home)) as cluster:
         seed, before = read_before(folder)
         say("looking at brokers, addresses, ZooKeeper and records, and sending an order")
@@ -150,7 +152,9 @@ def facts_of(fields: dict[str, Any]) -> Facts:
 
 
 def look(cluster: Cluster, doors: Sequence[str] = ()) -> Facts:
-    """Collect the facts about the current state. `doors` are the OUTSIDE addresses, if known."""
+    """Collect the facts about the current state. `doors` are the addresses of the listener OUTSIDE,
+    if they are known.
+    """
     status = cluster.status()
     listeners = tuple(
         properties_of(cluster, broker).get("listeners", "") for broker in cluster.broker_ids
@@ -174,7 +178,9 @@ def look(cluster: Cluster, doors: Sequence[str] = ()) -> Facts:
 
 
 def _received(outside: Sequence[str], broker: int) -> str:
-    """Return the broker's address in the first Metadata answer that names it; "" if none does."""
+    """Return the broker's address in the first Metadata answer that names the broker; "" if no
+    answer does.
+    """
     for door in outside:
         try:
             answer = metadata(door, [TOPIC], VERSION)
@@ -189,7 +195,8 @@ def _received(outside: Sequence[str], broker: int) -> str:
 def _send(outside: Sequence[str], received: Sequence[str]) -> tuple[bool, str]:
     """Send an order as the shop does. Return whether it was acknowledged, and the reason if not.
 
-    If an advertised address is wrong, return at once: a client would try for half a minute.
+    If an advertised address is wrong, return at once without sending, because a client would try
+    for half a minute.
     """
     wrong = [
         broker
@@ -218,9 +225,9 @@ def _send(outside: Sequence[str], received: Sequence[str]) -> tuple[bool, str]:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "advertise" lets one broker advertise the OUTSIDE address of a broker. "listen" lets a broker
-    listen at its advertised addresses. "restart" restarts a broker. "in-sync" waits until all three
-    brokers are in the ISR. "topic-again" deletes the topic and creates it again.
+    "advertise" lets one broker advertise the OUTSIDE address of a given broker. "listen" lets a
+    broker listen at its advertised addresses. "restart" restarts a broker. "in-sync" waits until
+    all three brokers are in the ISR. "topic-again" deletes the topic and creates it again.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

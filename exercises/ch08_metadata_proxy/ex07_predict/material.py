@@ -1,4 +1,6 @@
-"""The ten situations of exercise 08-7: bytes are sent, and the learner says who receives them."""
+"""The ten situations of exercise 08-7: bytes are sent, and the learner says which server receives
+them.
+"""
 
 from functools import cache
 from random import Random
@@ -50,7 +52,9 @@ Of `__consumer_offsets` the partitions 0 to 4 are led by the brokers {offsets}.
 
 
 class Situation(NamedTuple):
-    """A situation in which bytes are sent, and the right answer: who receives them first."""
+    """A situation in which bytes are sent, and the right answer: the server that receives them
+    first.
+    """
 
     words: str
     to: int | str

@@ -34,7 +34,7 @@ def test_one_segment(learner: Learner) -> None:
 
 
 def test_first_search(learner: Learner) -> None:
-    """seven segments: the last offset of one, and the first of the next"""
+    """seven segments: the last offset of a segment, and the first offset of the next"""
     log = filled(7, 10, rolls=range(1, 7))
     look_up(learner, log, (0, 9, 10, 19, 20, 39, 40, 59, 60, 69))
 

@@ -97,7 +97,7 @@ def _why(limits: Keep, log: Kept, now_ms: int, expected: tuple[str, ...], came: 
 def log_of(
     *segments: tuple[int, int, int], end: int = 100, start: int = 0, hw: int | None = None
 ) -> Kept:
-    """Return a log with these segments, all of it committed unless `hw` says otherwise."""
+    """Return a log with these segments. All records are committed, unless `hw` is given."""
     return Kept(start, end if hw is None else hw, end, segments)
 
 
@@ -149,7 +149,7 @@ def test_roll_by_index(learner: Learner) -> None:
 
 
 def test_roll_by_range(learner: Learner) -> None:
-    """the relative offset is the largest that fits, or one more; or it is negative"""
+    """the relative offset is the largest that fits, is one more than that, or is negative"""
     made = learner.make()
     for base in (0, 7_000):
         for last in (base - 1, base, base + FAR, base + FAR + 1):
@@ -197,7 +197,7 @@ def test_not_committed(learner: Learner) -> None:
 
 
 def test_empty_last_segment(learner: Learner) -> None:
-    """the last segment is empty, and stays; one of a single byte goes"""
+    """the last segment is empty, and stays; a last segment of one byte is deleted"""
     made = learner.make()
     for size in (0, 1):
         log = log_of((0, 500, 1_000), (100, size, 1_000), end=100)

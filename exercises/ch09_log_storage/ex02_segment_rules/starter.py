@@ -1,5 +1,5 @@
-"""Exercise 09-2: when a segment rolls, and which ones are deleted. README.md describes the task.
-`kafka-edu lab check 09-2` tests your code. `kafka-edu lab hint 09-2` gives a hint.
+"""Exercise 09-2: when a segment rolls, and which segments are deleted. README.md describes the
+task. `kafka-edu lab check 09-2` tests your code. `kafka-edu lab hint 09-2` gives a hint.
 """
 
 from typing import Any

@@ -34,7 +34,9 @@ class Situation(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The segments of a log: records, bytes of a value, and minute of the last record of each."""
+    """The segments of a log. For each segment: its records, the bytes of a value, and the minute of
+    its last record.
+    """
 
     segments: tuple[tuple[int, int, int], ...]
 

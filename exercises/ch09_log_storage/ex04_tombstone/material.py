@@ -37,7 +37,7 @@ def run(seed: int) -> Run:
 
 def run_once(random: Random) -> Run | None:
     """Make a run up to the moment when a deleted key is in a reader's table. Return None unless it
-    is exactly one, and its tombstone was removed by a pass.
+    is exactly one key, whose tombstone was removed by a pass of the cleaner.
     """
     world = TombstoneWorld(Tombstones().may_go)
     for _ in range(TURNS):

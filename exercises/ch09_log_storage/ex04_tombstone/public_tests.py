@@ -28,7 +28,7 @@ def may_go(made: LearnerObject, written: int, cleaned: int, now: int, retention:
 
 
 def check(made: LearnerObject, written: int, cleaned: int, now: int, retention: int) -> None:
-    """Compare the answer of `may_go` with the right one. Raises Mismatch."""
+    """Call `may_go`. Raises Mismatch if the answer is wrong."""
     expected = right_may_go(written, cleaned, now, retention)
     if may_go(made, written, cleaned, now, retention) is expected:
         return
@@ -67,7 +67,7 @@ def test_first_pass(learner: Learner) -> None:
 
 
 def test_around_the_limit(learner: Learner) -> None:
-    """a pass kept it for exactly delete.retention.ms, or for a ms more or less"""
+    """a pass kept the tombstone for exactly delete.retention.ms, or for a ms more or less"""
     made = learner.make()
     for retention in (0, 1, RETENTION_MS):
         for late in (-1, 0, 1):
@@ -81,7 +81,9 @@ def test_around_the_limit(learner: Learner) -> None:
 
 
 class World:
-    """A log, its cleaner with the learner's rule, and a reader that always comes in time."""
+    """A log, its cleaner with the learner's rule, and a reader that always reads to the end in
+    time.
+    """
 
     def __init__(self, made: LearnerObject) -> None:
         self._world = TombstoneWorld(lambda *asked: may_go(made, *asked))
@@ -102,7 +104,9 @@ class World:
                 )
 
     def settle(self) -> None:
-        """Wait long, then clean the log twice. Raises Mismatch if a tombstone is left."""
+        """Let a long time pass, then clean the log twice. Raises Mismatch if a tombstone is
+        left.
+        """
         self._world.settle()
         if self._world.tombstones():
             raise Mismatch(
@@ -116,7 +120,7 @@ class World:
 
 
 def test_any_order(learner: Learner, seed: int) -> None:
-    """two hundred logs, each with random steps, and a reader that always comes in time"""
+    """two hundred logs, each with random steps, and a reader that reads to the end in time"""
     random = Random(f"any/{seed}")
     made = learner.make()
     for _ in range(200):

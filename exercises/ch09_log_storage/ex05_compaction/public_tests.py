@@ -18,8 +18,8 @@ def row(offset: int, key: str | None, *, value: bool = True) -> Row:
 
 
 def log_of(keys: str) -> list[Row]:
-    """Return records with these keys, from offset 0 on. A capital letter is a tombstone. A dot has
-    no key.
+    """Return a record for each character of `keys`, from offset 0 on. A letter is the record's key.
+    A capital letter makes a tombstone. A dot makes a record without a key.
     """
     return [
         row(offset, None if key == "." else key.lower(), value=not key.isupper())
@@ -28,7 +28,7 @@ def log_of(keys: str) -> list[Row]:
 
 
 class Compared:
-    """One pass by the learner's object. Each answer is compared with the right one."""
+    """One pass by the learner's object. Each answer is compared with the right answer."""
 
     def __init__(self, learner: Learner, first_dirty: int, most: int = MANY) -> None:
         self._made = learner.make(first_dirty, most)
@@ -37,7 +37,9 @@ class Compared:
         self._noted: list[Row] = []
 
     def note(self, records: Sequence[Row]) -> int:
-        """Compare the answer of `note`, and return the right one. Raises Mismatch."""
+        """Call `note`, and return the right answer. Raises Mismatch if the learner's answer is
+        wrong.
+        """
         expected = self._right.note(records)
         came = self._made.call("note", [list(one) for one in records])
         if came != expected or isinstance(came, bool):
@@ -99,7 +101,9 @@ def _words(one: Row) -> str:
 def whole_pass(
     learner: Learner, log: Sequence[Row], first_dirty: int = 0, most: int = MANY, piece: int = MANY
 ) -> None:
-    """Do a whole pass over a log, some records at a time. Raises Mismatch."""
+    """Do a whole pass over a log, with `piece` records in each call. Raises Mismatch if an answer
+    is wrong.
+    """
     compared = Compared(learner, first_dirty, most)
     end = log[-1][0] + 1
     for begin in range(0, len(log), piece):

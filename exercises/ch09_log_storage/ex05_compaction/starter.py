@@ -11,7 +11,9 @@ class Compaction:
     """One pass of the cleaner over a log."""
 
     def __init__(self, first_dirty: int, most: int) -> None:
-        """Begin a pass. Its dirty part begins at `first_dirty`. It can store `most` keys."""
+        """Begin a pass. The dirty part of the log begins at `first_dirty`. The map can store `most`
+        keys.
+        """
         self.first_dirty = first_dirty
         self.most = most
 

@@ -39,7 +39,9 @@ def judge(before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def limit(before: Sequence[int]) -> int:
-    """Return how many bytes a replica may have in the end: 1/SHARE of the largest in `before`."""
+    """Return how many bytes a replica may have at the end: the largest size in `before`, divided by
+    SHARE.
+    """
     return max(before) // SHARE
 
 
@@ -63,6 +65,6 @@ def _prices(before: Sequence[str], now: Sequence[str]) -> Step:
 
 
 def bound(settings: str) -> str:
-    """Return the settings without those that the learner may change."""
+    """Return the settings without the settings that the learner may change."""
     kept = [one for one in settings.split(", ") if not any(f" {key}=" in one for key in FREE)]
     return ", ".join(kept)

@@ -46,7 +46,9 @@ class Plan(NamedTuple):
 
     @property
     def broker(self) -> int:
-        """The broker on which the cause lies; EVERYWHERE if it lies on all brokers."""
+        """The broker on which the cause of the trouble lies; EVERYWHERE if it lies on all
+        brokers.
+        """
         return self.replicas[-1] if self.kind == BATCH else EVERYWHERE
 
 

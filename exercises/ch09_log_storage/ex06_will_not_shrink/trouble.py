@@ -1,7 +1,7 @@
-"""Start the cluster of exercise 09-6, keep its partition from being compacted, check its state, and
-end it.
+"""Start the cluster of exercise 09-6, keep its partition from being compacted, check the cluster's
+state, and end the cluster.
 
-The records are written by clients that are not ours. So all data on the disk is theirs.
+kafka-python and confluent-kafka write all records, so no client of kafka-edu has shaped the data.
 """
 
 import shutil
@@ -168,11 +168,11 @@ def look(cluster: Cluster) -> Facts:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "set" changes a setting of the topic. "write" writes prices of other keys. "end-transaction"
-    makes a new producer with the job's transactional.id. "fresh-replica" stops a broker, removes
-    its replica and starts it. "restart" only restarts it, and "stop" stops it. "topic-again"
-    deletes the topic and creates it again. "small" waits until no replica has more bytes than its
-    argument.
+    "set" changes a setting of the topic. "write" writes records with new keys. "end-transaction"
+    starts a new producer with the transactional.id of the open transaction. "fresh-replica" stops a
+    broker, removes its replica and starts the broker. "restart" and "stop" restart and stop a
+    broker. "topic-again" deletes the topic and creates it again. "small" waits until no replica has
+    more bytes than its argument.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

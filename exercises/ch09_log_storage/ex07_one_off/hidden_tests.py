@@ -26,7 +26,7 @@ def test_two_logs(learner: Learner, seed: int) -> None:
 
 
 def test_large_batches(learner: Learner) -> None:
-    """each batch is larger than the interval, so each but the first gets an entry"""
+    """each batch is larger than the interval, so all batches except the first get an entry"""
     log = Log(learner, 50)
     log.write(30)
     log.look_everywhere()

@@ -1,4 +1,4 @@
-"""The run of exercise 09-7: with the starter's index one reader does not get its record."""
+"""The run that exercise 09-7 shows: with the starter's index, one reader misses its record."""
 
 from itertools import count
 from random import Random
@@ -14,7 +14,7 @@ LEAST_ENTRIES: Final = 4
 
 
 class Run(NamedTuple):
-    """One complete run: its events, the look-ups, and the one that missed its record."""
+    """One complete run: its events, all look-ups, and the look-up that missed its record."""
 
     interval: int
     events: tuple[str, ...]
@@ -45,8 +45,8 @@ def run(seed: int) -> Run:
 def run_once(random: Random) -> Run | None:
     """Make a run. Return None unless exactly one reader misses its record.
 
-    Another reader must have wanted an offset in a gap, so that getting another record is not always
-    wrong. And an entry must have led one reader to the right batch.
+    A second reader must have wanted an offset in a gap: it rightly got the record after the gap.
+    And an index entry must have led a reader to the right batch.
     """
     interval = random.choice(INTERVALS)
     world = IndexWorld(SparseIndex, interval)

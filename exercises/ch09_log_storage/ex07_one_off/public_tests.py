@@ -41,7 +41,7 @@ class Log:
         self.world = IndexWorld(lambda *given: Asked(learner.make(*given)), interval)
 
     def write(self, batches: int = 1, records: int = 3, *, gap: int = 0) -> None:
-        """Write batches; with 3 records each has 100 bytes. Raises Mismatch for a wrong entry."""
+        """Write batches, each of 100 bytes if `records` is 3. Raises Mismatch for a wrong entry."""
         for _ in range(batches):
             world = self.world
             self.check_entry(world.write(world.end + gap, records, SMALL))
@@ -70,7 +70,7 @@ class Log:
                 self.look(random.randrange(self.world.end))
 
     def check_entry(self, written: Written) -> None:
-        """Compare the answer to a batch with the broker's entry. Raises Mismatch."""
+        """Compare the learner's entry for a batch with the broker's entry. Raises Mismatch."""
         batch, came, right, since = written
         if came == right and type(came) is type(right):
             return
@@ -99,7 +99,7 @@ class Log:
         )
 
     def check_position(self, read: Read) -> None:
-        """Compare the position and the reader's record with the right ones. Raises Mismatch."""
+        """Check the look-up's position, and the record that the reader got. Raises Mismatch."""
         segment = self.world.segment_of(read.wanted)
         if read.came == read.right and isinstance(read.came, int):
             return
@@ -122,7 +122,7 @@ class Log:
 
 
 def _drawing(segment: Segment, right: int, came: object) -> tuple[str, ...]:
-    """Draw the batches around the right one: where each begins, and where a look-up leads."""
+    """Draw the batches near the position `right`, and mark where the learner's look-up leads."""
     batches = segment.batches
     middle = next((n for n, one in enumerate(batches) if one.position == right), 0)
     shown = batches[max(0, middle - LINES // 2) :][:LINES]
@@ -163,12 +163,12 @@ def _why_not_event(made: Run, event: int) -> str:
 
 
 def test_each_entry(learner: Learner) -> None:
-    """ten batches of 100 bytes: which get an entry, and what is in it"""
+    """ten batches of 100 bytes: which batches get an entry, and what the entry contains"""
     Log(learner, 150).write(10)
 
 
 def test_around_the_interval(learner: Learner) -> None:
-    """a batch that begins just the interval after the last entry's, or a byte more or less"""
+    """a batch begins exactly one interval after the last indexed batch, or one byte more or less"""
     for interval in (99, 100, 101, 199, 200, 201, 300):
         Log(learner, interval).write(9)
 
@@ -181,7 +181,7 @@ def test_every_offset(learner: Learner) -> None:
 
 
 def test_single_records(learner: Learner) -> None:
-    """batches of one record: its first offset is its last"""
+    """batches of one record: the first offset of a batch is also its last offset"""
     log = Log(learner, 100)
     log.write(14, 1)
     log.look_everywhere()

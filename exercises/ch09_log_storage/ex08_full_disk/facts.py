@@ -134,7 +134,7 @@ def values_of(topic: str, settings: str) -> dict[str, str]:
 
 
 def _bound_settings(plan: Plan, settings: str) -> str:
-    """Return the settings without those of the growing topic that the learner may change."""
+    """Return `settings` without those settings of the growing topic that may be changed."""
     free = tuple(f"topic {plan.topic} {key}=" for key in SETTINGS)
     return ", ".join(one for one in settings.split(", ") if not one.startswith(free))
 

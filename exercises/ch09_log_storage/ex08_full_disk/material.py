@@ -55,7 +55,7 @@ class Plan(NamedTuple):
 
     @property
     def steady(self) -> str:
-        """The other topic of PASSING, which does not grow because its old records are deleted."""
+        """The topic of PASSING that does not grow, because its old records are deleted."""
         return PASSING[1 - PASSING.index(self.topic)]
 
     @property

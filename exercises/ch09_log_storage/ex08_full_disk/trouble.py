@@ -1,7 +1,7 @@
 """Start the cluster of exercise 09-8, let a topic fill a disk, check the cluster's state, and end
-it.
+the cluster.
 
-kafka-python writes the records, because a client that is not ours says which ones are acked.
+kafka-python writes the records, so that an independent client says which records are acked.
 """
 
 import shutil
@@ -205,7 +205,7 @@ def look(cluster: Cluster, made: Plan) -> Facts:
 
 
 def _offline(cluster: Cluster) -> tuple[str, ...]:
-    """Return the log dirs that are offline, as the running brokers answer DescribeLogDirs."""
+    """Return the log dirs that are offline. The running brokers report them (DescribeLogDirs)."""
     running = cluster.status().running_brokers
     if not running:
         return ()
@@ -247,11 +247,11 @@ def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
     "set" changes a setting of a topic. "small" waits until a broker's replica of a topic is small
-    enough. "restart" restarts a broker. "in-sync" waits until all replicas are in the ISR, and
-    "settled" until they are or a log dir is offline again.
-    "delete-records" deletes the records of a topic below an offset. "by-hand" stops a broker,
-    removes its replica of a topic and starts it. "quota" gives a broker larger disks, and
-    "topic-again" deletes a topic and creates it again.
+    enough. "restart" restarts a broker. "in-sync" waits until all replicas are in the ISR.
+    "settled" also ends its wait when a log dir is offline again. "delete-records" deletes the
+    records of a topic below an offset. "by-hand" stops a broker, removes its replica of a topic and
+    starts it. "quota" gives a broker larger disks, and "topic-again" deletes a topic and creates it
+    again.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

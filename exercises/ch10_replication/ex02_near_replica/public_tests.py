@@ -98,7 +98,7 @@ def test_equal_followers(learner: Learner) -> None:
 
 
 def test_the_leader_has_most_but_is_elsewhere(learner: Learner) -> None:
-    """a near follower that lags far behind is nearer all the same"""
+    """a near follower is chosen even if it lags far behind the leader"""
     made = learner.make()
     choose(made, Choice("east", 0, "north", (Near(1, "east", 3, 29_000), Near(2, "west", 99, 0))))
 

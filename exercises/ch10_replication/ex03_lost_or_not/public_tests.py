@@ -84,7 +84,7 @@ def test_refused(compared: Compared) -> None:
 
 
 def test_there(compared: Compared) -> None:
-    """in which case records are there that were never acknowledged"""
+    """in which case the log has records that were never acknowledged"""
     came, expected = compared.answer("there"), there(compared.material)
     if came in expected and not isinstance(came, bool):
         return

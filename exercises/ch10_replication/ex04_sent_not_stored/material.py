@@ -39,8 +39,8 @@ def run(seed: int) -> Run:
 
 
 def run_once(random: Random) -> Run | None:
-    """Make a run with these random choices, up to the moment when a record is lost. Return None
-    unless exactly one record is lost, after three others.
+    """Make a random run, up to the moment when an acknowledged record is lost. Return None unless
+    exactly one of four or more acknowledged records is lost, after two or more elections.
     """
     world = SentWorld(Leader)
     for _ in range(TURNS):

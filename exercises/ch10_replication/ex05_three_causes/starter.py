@@ -4,7 +4,7 @@
 
 
 def report() -> dict[str, object]:
-    """Return your findings in a dict. Each is "link", "process" or "throttle"."""
+    """Return your findings in a dict. Each value is "link", "process" or "throttle"."""
     return {
         "carts": None,  # why a replica of carts-0 is not in the ISR
         "orders": None,  # why a replica of orders-0 is not in the ISR

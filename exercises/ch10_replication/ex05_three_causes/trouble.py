@@ -1,6 +1,6 @@
-"""Start the cluster of exercise 10-5, cause its three troubles, check its state, and end it.
+"""Start the cluster of exercise 10-5, cause three troubles, check the cluster, and end it.
 
-kafka-python writes the records, because a client that is not ours says which ones are acked.
+kafka-python writes the records, so that an independent client says which records are acked.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -163,9 +163,9 @@ def _values(cluster: Cluster, topic: str) -> tuple[str, ...]:
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster. Raises ClusterError.
 
-    "heal-link", "start" and "restart" do what their names say. "throttle" sets the throttle of a
-    topic's follower to a rate; without a rate it removes it. "reassign" moves a topic to brokers.
-    "in-sync" returns when all replicas of the named topics are in the ISR.
+    "heal-link", "start" and "restart" do what their names say. "throttle" limits the copying of a
+    topic's follower to a rate, or removes the limit. "reassign" moves a topic to brokers. "in-sync"
+    returns when all replicas of the named topics are in the ISR.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:

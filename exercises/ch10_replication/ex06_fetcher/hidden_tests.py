@@ -16,7 +16,7 @@ def test_many_partitions(make: Make, seed: int) -> None:
 
 
 def test_two_leaders(make: Make, seed: int) -> None:
-    """two fetchers with the same names of partitions, which must not mix them up"""
+    """two fetchers, whose partitions have the same names, must not be mixed up"""
     random = Random(f"two/{seed}")
     worlds = [FetcherWorld(make(backoff_ms), random, 3) for backoff_ms in (1_000, 250)]
     for _ in range(15):

@@ -228,7 +228,7 @@ def test_example(make: Make) -> None:
 
 
 def test_where_a_log_is_cut(make: Make) -> None:
-    """the leader's epoch ends before the follower's, after it, at the same offset, at 0"""
+    """the leader's epoch ends before the follower's epoch, after it, at the same offset, or at 0"""
     made = make()
     for epoch, end in ((1, 128), (1, 500), (1, 130), (0, 125), (0, 120), (0, 118), (0, 0)):
         made.follow(A, TWO)
@@ -249,7 +249,7 @@ def test_it_is_asked_again(make: Make) -> None:
 
 
 def test_no_epoch(make: Make) -> None:
-    """the log has no epoch, or the leader knows none that is so old"""
+    """the log has no epoch, or all epochs of the leader are newer"""
     made = make()
     made.follow(A, ())
     made.answer(A, Answer((), 0, 0, -1, -1))
@@ -262,7 +262,7 @@ def test_no_epoch(make: Make) -> None:
 
 
 def test_one_waits_and_the_others_go_on(make: Make) -> None:
-    """each error of one partition, while another one fetches and a third one is Truncating"""
+    """each error of one partition, while a second one fetches and a third one is Truncating"""
     made = make()
     fetching(made, A, B)
     made.follow(C, TWO)
@@ -272,7 +272,7 @@ def test_one_waits_and_the_others_go_on(make: Make) -> None:
 
 
 def test_how_long_it_waits(make: Make) -> None:
-    """two partitions wait; the plan one ms before the end of a wait, at its end, and after it"""
+    """two partitions wait: the plan one ms before the end of a wait, at its end, and after it"""
     for backoff_ms in (1, 20, 1_000, 7_000):
         made = make(backoff_ms)
         fetching(made, A, B)
@@ -299,7 +299,7 @@ def test_it_goes_on_where_it_was(make: Make) -> None:
 
 
 def test_fenced(make: Make) -> None:
-    """fenced while it fetches, and while it is Truncating; hours pass; the next order comes"""
+    """a partition that fetches or is Truncating is fenced; hours later it is followed again"""
     made = make()
     fetching(made, A, B)
     made.follow(C, TWO)
@@ -322,7 +322,7 @@ def test_out_of_range(make: Make) -> None:
 
 
 def test_followed_again(make: Make) -> None:
-    """a partition that waits, fetches or is fenced is followed again; another partition is left"""
+    """a partition that waits, fetches or is fenced is followed again, or is left"""
     made = make()
     fetching(made, A, B, C)
     made.error(A, "UNKNOWN_LEADER_EPOCH")

@@ -217,7 +217,7 @@ def test_example(make: Make) -> None:
 
 
 def test_linger(make: Make) -> None:
-    """a batch that is not full, from its first ms to the last one of linger.ms"""
+    """a batch that is not full waits for linger.ms, from the first ms to the last ms"""
     made = make()
     for waited_ms in (0, 1, 48, 49, 50, 51, 5_000):
         made.ready([row(0, [999], NOW_MS - waited_ms)])
@@ -227,14 +227,14 @@ def test_linger(make: Make) -> None:
 
 
 def test_full(make: Make) -> None:
-    """batches around batch.size, and batches with another one after them"""
+    """batches of about batch.size bytes, and batches that have a second batch after them"""
     made = make()
     for batches in ([998], [999], [1_000], [1_001], [40_000], [5, 5], [5, 1_000], [1_000, 5]):
         made.ready([row(0, batches, NOW_MS)])
 
 
 def test_at_once(make: Make) -> None:
-    """flush: all go that were not sent before, and are not muted"""
+    """flush: all batches are ready, except muted ones and those that wait for the back-off"""
     made = make()
     made.ready(
         [
@@ -259,7 +259,7 @@ def test_back_off(make: Make) -> None:
 
 
 def test_muted(make: Make) -> None:
-    """muted partitions alone, and between others"""
+    """only muted partitions, and muted partitions between other ones"""
     made = make()
     made.ready([row(0, [10], NOW_MS - 10, 0, True)])
     made.ready([row(0, [1_000], 0, 0, True), row(1, [10], NOW_MS - 20), row(2, [10], 0, 1, True)])
@@ -277,7 +277,7 @@ def test_the_first_fits_or_not(make: Make) -> None:
 
 
 def test_the_next_is_small(make: Make) -> None:
-    """a batch does not fit, and a smaller one after it would"""
+    """a batch does not fit, and the smaller batch after it would fit"""
     made = make()
     made.drain(1, [(0, 1_000), (1, 1_000), (2, 10)], 1_500)
     made.drain(1, [(0, 1_000), (1, 1_000), (2, 10)], 1_500)
@@ -291,7 +291,7 @@ def test_none_starves(make: Make) -> None:
 
 
 def test_partitions_come_and_go(make: Make) -> None:
-    """the last partition is not ready any more, and others are"""
+    """the partition that was last in a request is not ready any more, and other ones are"""
     made = make()
     for rows, _ in (
         ([(2, 900), (5, 900)], 2),

@@ -1,7 +1,7 @@
 """Public tests of exercise 12-2. `kafka-edu lab check 12-2` runs them. The learner's class runs in
 another process, and the fixture `learner` sends each call to it.
 
-The right hashes are those of kafka-python, a client that is not ours.
+The right hashes come from kafka-python, an independent client.
 """
 
 from collections.abc import Sequence
@@ -231,7 +231,7 @@ def test_leaders(learner: Learner) -> None:
 
 
 def test_all_get_some(learner: Learner) -> None:
-    """in a long run each partition is chosen, and no order is fixed"""
+    """in a long run each partition is chosen, and not in a fixed order"""
     made = learner.make()
     runs = []
     for number in range(2):

@@ -116,7 +116,7 @@ def test_divided_twice(learner: Learner) -> None:
 
 
 def test_down_to_one(learner: Learner) -> None:
-    """a record is too large: its batch is divided until it is alone, and it alone fails"""
+    """a record is too large: its batch is divided until only this record fails"""
     with checked(world_of(learner)) as world:
         part, size = batch_of(world, 16), 16
         while size > 1:
@@ -127,7 +127,7 @@ def test_down_to_one(learner: Learner) -> None:
 
 
 def test_parts_without_callbacks(learner: Learner) -> None:
-    """a part has no record with a callback, and is divided and ended all the same"""
+    """a part without any callback is also divided, and ends"""
     with checked(world_of(learner)) as world:
         empty, rest = world.divide(batch_of(world, 6, [0, 1, 2, 3]), (3, 3))
         for part in (*world.divide(empty, (2, 1)), *world.divide(rest, (1, 2))):

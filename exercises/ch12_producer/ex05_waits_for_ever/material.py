@@ -48,7 +48,7 @@ def run(seed: int) -> Run:
 
 def _run_once(random: Random) -> Run | None:
     """Send records to one partition at intervals below linger.ms. The other partitions get records
-    less often. Return None unless the batch of the first one is the only one that is overdue.
+    less often. Return None unless the only overdue batch belongs to the first partition.
     """
     linger_ms = random.randint(40, 90)
     start_ms = random.randint(1_000, 9_000)

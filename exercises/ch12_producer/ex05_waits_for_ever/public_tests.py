@@ -48,7 +48,7 @@ class World:
         self.world = LingerWorld(made, batch_size, linger_ms, START_MS, strict=True)
 
     def records(self, *records: tuple[int, int], partition: str = WEB) -> None:
-        """Let records come: (ms after the start, bytes). Raises Mismatch."""
+        """Send records. Each is given as (ms after the start, bytes). Raises Mismatch."""
         try:
             for after_ms, size in records:
                 self.world.record(partition, size, START_MS + after_ms)
@@ -83,7 +83,7 @@ class World:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the batch that waits, and the ms at which it had to go"""
+    """diagnosis names the batch that waits, and the ms at which it had to be sent"""
     made = run(material)
     batch, due_ms = came = two_numbers(learner, WANTED, (BATCH_SIZE, made.linger_ms))
     if batch != made.batch:
@@ -106,7 +106,7 @@ def test_a_record_now_and_then(learner: Learner) -> None:
 
 
 def test_one_record(learner: Learner) -> None:
-    """one record alone goes after linger.ms"""
+    """a single record is sent after linger.ms"""
     world = World(learner)
     world.records((0, 90))
     world.until(500)
@@ -115,7 +115,7 @@ def test_one_record(learner: Learner) -> None:
 
 
 def test_full(learner: Learner) -> None:
-    """full batches go at once: exactly full, too small for the next record, and too large"""
+    """full batches go at once: exactly full, no room for the next record, or too large"""
     world = World(learner)
     world.records((0, 400), (0, 600), (1, 999), (2, 2), (3, 998), (4, 1_000), (5, 5_000), (6, 10))
     world.until(500)

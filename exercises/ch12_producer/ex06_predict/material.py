@@ -78,7 +78,7 @@ class Situation(NamedTuple):
 
 
 class Bench:
-    """A simulated cluster with both topics, on which programs run one after the other."""
+    """A simulated cluster with the topics WEB and ORDERS. The programs run one after the other."""
 
     def __init__(self, seed: int) -> None:
         self._cluster = SimCluster(seed, BROKERS, level=Level.HOPS)

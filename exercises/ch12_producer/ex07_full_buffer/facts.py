@@ -101,8 +101,8 @@ def _takes_all(began: Seen | None, now: Seen | None) -> Step:
 
 
 def behind_of(began: Seen, now: Seen) -> int:
-    """Return the number of orders that have no acknowledgement. One that failed during the check
-    has none.
+    """Return the number of orders that have no acknowledgement. An order that failed before the
+    check began does not count.
     """
     return now.taken - now.acked - began.failed
 

@@ -38,7 +38,7 @@ class Seen(NamedTuple):
     complaint: str
     """Why the shop could not use the newest settings. Empty if it uses them."""
     producer: int
-    """The number of the current producer. New settings need a new one."""
+    """The number of the current producer. New settings need a new producer."""
     taken: int
     """The orders that this producer has put into its buffer, or wants to put there."""
     turned_away: int
@@ -84,7 +84,7 @@ class Till:
 
 
 class Shop:
-    """The shop. It has one till at a time. Old ones wait for the answers to their orders."""
+    """The shop. Only the newest Till takes orders. Older ones wait for their last answers."""
 
     def __init__(self, folder: Path, supervisor: int, servers: str, topic: str, file: Path) -> None:
         self._notes = folder / NOTES
@@ -110,7 +110,7 @@ class Shop:
                 self._write_notes(till)
 
     async def _with_new_settings(self, till: Till | None, trace: Tracer) -> Till | None:
-        """Return a new till if the settings have changed, else the old one."""
+        """Return a Till with a new producer if the settings have changed, else the old Till."""
         settings = self._settings.changed()
         if settings is None:
             return till

@@ -1,6 +1,6 @@
-"""Start the cluster of exercise 12-7 and its shop, cause its trouble, check both, and end them.
+"""Start the cluster and the shop of exercise 12-7, cause the trouble, check both, and end both.
 
-The shop has our producer. kafka-python reads its records, because another client judges it.
+The shop's producer is kafka-edu's. kafka-python reads the records: an independent client judges.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -121,8 +121,8 @@ def check_state(
 
 
 def watch(cluster: Cluster) -> Seen | None:
-    """Watch the shop until it is calm, or ORDERS have come, or its process has ended or hangs.
-    Return its notes from when the check began, or from when the shop got its current producer.
+    """Watch the shop until it keeps up, or ORDERS orders have come, or its process has ended or
+    hangs. Return its notes from the start of the check, or from the start of its current producer.
     """
     began: Seen | None = None
     for now in SHOP.watched(lambda: shop_of(cluster.folder)):

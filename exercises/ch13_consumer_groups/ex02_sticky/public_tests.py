@@ -132,7 +132,7 @@ def test_who_keeps_one_more(learner: Learner) -> None:
 
 
 def test_old_generation(learner: Learner) -> None:
-    """a member that has missed a rebalance says what it had before: that does not count"""
+    """a member has missed a rebalance: the partitions that it had before do not count"""
     old = Owner("a", web(0, 1, 2), 6)
     check(learner, {"web": 6}, [old, Owner("b", web(0, 1, 2), 7), Owner("c", web(3, 4, 5), 7)])
     check(learner, {"web": 6}, [Owner("b", web(3, 4, 5), 7), Owner("c", web(0, 1), 7), old])

@@ -25,7 +25,7 @@ def test_static_and_empty(learner: Learner) -> None:
 
 
 def test_a_delay_longer_than_the_time_out(learner: Learner) -> None:
-    """the first delay is longer than the rebalance time-out: no further one follows"""
+    """the first delay is longer than the rebalance time-out: no further delay follows"""
     barrier = Barrier(learner, empty=True, delay_ms=9_000)
     rows = [Row(name, None, True, 5_000) for name in "ab"]
     barrier.look(1_000, *rows[:1])

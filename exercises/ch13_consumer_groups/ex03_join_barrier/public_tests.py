@@ -31,7 +31,7 @@ def static(name: str, joined: bool, timeout_ms: int = 40_000) -> Row:
 
 
 class Barrier:
-    """The learner's barrier next to the right one. Each answer is compared."""
+    """The learner's barrier. Each of its answers is compared with RightBarrier's answer."""
 
     def __init__(
         self, learner: Learner, empty: bool, delay_ms: int = 3_000, began_ms: int = 1_000
@@ -94,7 +94,7 @@ def test_empty_example(learner: Learner) -> None:
 
 
 def test_all_joined_at_once(learner: Learner) -> None:
-    """one member alone has joined, or there is no member: nobody is missing"""
+    """the only member has joined, or there is no member: nobody is missing"""
     Barrier(learner, empty=False).look(1_000, a())
     barrier = Barrier(learner, empty=False)
     barrier.look(1_000, a(joined=False))
@@ -120,7 +120,7 @@ def test_end_is_fixed(learner: Learner) -> None:
 
 
 def test_promised(learner: Learner) -> None:
-    """a promised id keeps the barrier closed before the end, and not at the end"""
+    """a promised id keeps the barrier closed, but only until the end"""
     barrier = Barrier(learner, empty=False)
     barrier.look(1_000, a(), promised=["p"])
     barrier.look(30_000, a(), promised=["p", "q"])
@@ -189,7 +189,7 @@ def test_no_delay(learner: Learner) -> None:
 
 
 def test_gone_again(learner: Learner) -> None:
-    """a member comes during the delay, and has left before its end; another one left too"""
+    """a member joins and leaves during the delay; a second member leaves too"""
     barrier = Barrier(learner, empty=True)
     barrier.look(1_000, a(), b())
     barrier.look(2_000, a(), b(), a()._replace(member="x"))
@@ -205,7 +205,7 @@ def test_rebalances(learner: Learner, seed: int) -> None:
 
 
 def run(learner: Learner, random: Random, static: bool, most: int = 40) -> None:
-    """Run one random rebalance until its barrier opens, or for `most` looks."""
+    """Run one random rebalance until its barrier opens, or for `most` calls of `look`."""
     world = World(random, static)
     empty = random.random() < 0.5
     for _ in range(1 if empty else random.randint(1, 5)):

@@ -15,7 +15,7 @@ LINES: Final = 7
 
 
 class Story:
-    """The learner's member next to the right one. Each answer is compared."""
+    """The learner's member. Each of its answers is compared with RightMember's answer."""
 
     def __init__(self, learner: Learner) -> None:
         self._made = learner.make()
@@ -97,7 +97,7 @@ def test_too_late(learner: Learner) -> None:
 
 
 def test_late_answers(learner: Learner) -> None:
-    """the answer to JoinGroup comes after the member was expelled: its id does not count"""
+    """the answer to JoinGroup comes after the member was expelled: the id in it does not count"""
     story = Story(learner)
     story.happens("poll", "given_up", "expelled")
     story.happens("joined", member_id="late", generation=7)
@@ -112,7 +112,7 @@ def test_lives(learner: Learner, seed: int) -> None:
 
 
 def live(learner: Learner, random: Random, events: int) -> None:
-    """Let random events happen to a member. Half of them are the usual next event."""
+    """Let random events happen to a member. 60 % of them follow the usual way to Stable."""
     story = Story(learner)
     at = 0
     for number in range(events):

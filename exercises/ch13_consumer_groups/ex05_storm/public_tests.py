@@ -99,7 +99,7 @@ def test_another_order(learner: Learner) -> None:
 
 
 def test_a_new_topic(learner: Learner) -> None:
-    """a topic comes that matches, and one that does not"""
+    """a new topic matches the pattern, and a second new topic does not"""
     world = World(learner, A, ORDERS)
     world.metadata(2, A, ORDERS, ("clicks", 4))
     world.metadata(2, B, A, ORDERS)
@@ -119,7 +119,7 @@ def test_a_topic_goes(learner: Learner) -> None:
 
 
 def test_another_topic_in_its_place(learner: Learner) -> None:
-    """as many topics as before, but one of them is another topic"""
+    """as many topics as before, but one topic has been replaced by a new topic"""
     world = World(learner, A, B)
     world.metadata(2, A, ("web-c", 2))
 

@@ -124,7 +124,7 @@ def test_gone(learner: Learner) -> None:
 
 
 def test_the_newcomer_misses(learner: Learner) -> None:
-    """the newcomer misses the answer that has its partitions: it gets them again"""
+    """the newcomer misses the answer with its partitions: the next answer has them again"""
     world = play(learner, 4)
     world.reads["a"] = set()
     world.settle()

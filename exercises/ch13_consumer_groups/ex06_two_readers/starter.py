@@ -14,7 +14,7 @@ class Handover:
     def assign(
         self, members: Sequence[tuple[str, Sequence[int], Sequence[int]]]
     ) -> dict[str, list[int]]:
-        """Return the part of its final partitions that each member gets now."""
+        """Return which of its final partitions each member gets now."""
         given = {
             member: [one for one in wanted if self.owner.get(one, member) == member]
             for member, _, wanted in members

@@ -163,7 +163,7 @@ def _idle(random: Random) -> Situation:
 
 
 def _leaver(random: Random) -> tuple[int, str, str]:
-    """Return a number of partitions, the names of the members, and the one that leaves."""
+    """Return a number of partitions, the members' names, and the name of the member that leaves."""
     count = random.randint(3, 5)
     partitions = count * random.randint(3, 5) + random.randint(0, count - 1)
     names = LETTERS[:count]
@@ -171,7 +171,7 @@ def _leaver(random: Random) -> tuple[int, str, str]:
 
 
 def _range_leaves(random: Random) -> Situation:
-    """Return the question about a member that leaves a group with range."""
+    """Return the question about a member that leaves a group with the range assignor."""
     partitions, names, _ = _leaver(random)
     leaver = names[0]
     topics = {WEB: partitions}

@@ -84,7 +84,7 @@ class Worker:
 
 
 class Office:
-    """The producer of the orders, and the workers of the current shift."""
+    """The producer of the orders, and the workers (group members) with the current settings."""
 
     def __init__(self, folder: Path, supervisor: int, servers: str, file: Path) -> None:
         self._notes = folder / NOTES
@@ -135,7 +135,7 @@ class Office:
         self._written += metadata is not None
 
     async def _with_new_settings(self, trace: Tracer) -> None:
-        """Begin a new shift if the settings have changed."""
+        """Replace all workers if the settings have changed."""
         settings = self._settings.changed()
         if settings is None:
             return
@@ -153,7 +153,7 @@ class Office:
             self._workers.append(Worker(self, consumer))
 
     def _consumers(self, settings: Mapping[str, str], trace: Tracer) -> list[Consumer]:
-        """Return the consumers of a shift. Raises ConfigException and ValueError."""
+        """Return a consumer for each worker. Raises ConfigException and ValueError."""
         count = int(settings.get(WORKERS_KEY, "1"))
         if not 0 <= count <= MOST_WORKERS:
             raise ValueError(f"workers={count}: the office has room for {MOST_WORKERS}")

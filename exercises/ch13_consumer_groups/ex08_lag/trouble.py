@@ -1,4 +1,4 @@
-"""Start the cluster of exercise 13-8 and its office, check both, and end them."""
+"""Start exercise 13-8's cluster and office (orders and workers), check both, and end both."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -109,7 +109,7 @@ class Watched(NamedTuple):
 
 
 def watch(cluster: Cluster) -> Watched:
-    """Watch the lag until it is calm, or ORDERS have come, or the office has ended or hangs."""
+    """Watch until the lag is calm, or ORDERS orders have come, or the office has ended or hangs."""
     began: Seen | None = None
     now: Seen | None = None
     lag_before = lag = 0

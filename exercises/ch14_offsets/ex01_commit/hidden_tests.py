@@ -33,7 +33,7 @@ def test_large_offsets(make: Make) -> None:
 
 
 def test_a_late_worker(make: Make) -> None:
-    """a worker finishes a record of a partition that came back, before and after its new read"""
+    """a partition comes back; a worker finishes an old record before and after it is read again"""
     made = make(0)
     made.assigned([A])
     made.polled(A, [5, 6, 7])

@@ -274,7 +274,7 @@ def test_one_of_two_is_revoked(make: Make) -> None:
 
 
 def test_lost(make: Make) -> None:
-    """partitions are lost: nothing of them is committed any more"""
+    """partitions are lost: their offsets are not committed any more"""
     made = make(0)
     made.assigned([A, B])
     made.polled(A, [0, 1])

@@ -13,7 +13,7 @@ class Commits:
         self.interval_ms = interval_ms
 
     def assigned(self, partitions: Sequence[str]) -> None:
-        """The consumer now has these partitions, in addition to the others."""
+        """The consumer now has these partitions too. It keeps the partitions that it had."""
 
     def polled(self, partition: str, offsets: Sequence[int]) -> None:
         """poll() has returned these records. The workers have them now."""

@@ -35,7 +35,7 @@ def test_large_offsets(make: Make) -> None:
 
 
 def test_the_same_place_twice(make: Make) -> None:
-    """the program asks for the same place again after it was found, and two partitions wait"""
+    """the program asks for a place again after it was found, while two partitions wait"""
     made = make(LATEST)
     for offset in (10, 11, 12):
         made.asked(A, 5_000)

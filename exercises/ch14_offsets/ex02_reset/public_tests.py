@@ -34,7 +34,7 @@ class Compared:
         return self._compare("begin", (partition, committed), expected, why)
 
     def asked(self, partition: str, place: Place) -> Answer:
-        """Compare the answer after the program asks for a place. Raises Mismatch."""
+        """Compare the answer when the program wants to read from `place`. Raises Mismatch."""
         expected = self._right.asked(partition, place)
         why = "the program has chosen this place, so the policy does not matter"
         return self._compare("asked", (partition, place), expected, why)
@@ -147,7 +147,7 @@ def test_asked(make: Make, policy: str) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_truncated(make: Make, policy: str) -> None:
-    """a log that differs before the position, at it, after it, and from 0 on"""
+    """the leader's log differs from an offset before, at or after the position, or from 0 on"""
     made = make(policy)
     for end in (40, 69, 70, 71, 500, 0, None):
         made.begin(A, 70)
@@ -155,7 +155,7 @@ def test_truncated(make: Make, policy: str) -> None:
 
 
 def test_no_record_is_so_new(make: Make) -> None:
-    """a time after the last record, and the offset 0 as an answer"""
+    """no record is as late as the time, and the leader answers with the offset 0"""
     for policy in POLICIES:
         made = make(policy)
         made.asked(A, 5_000)
@@ -164,7 +164,7 @@ def test_no_record_is_so_new(make: Make) -> None:
 
 
 def test_answers_that_come_late(make: Make) -> None:
-    """the leader answers an older question than the last one"""
+    """the leader answers an old question after a newer question was asked"""
     made = make(LATEST)
     made.begin(A, None)
     made.asked(A, EARLIEST)

@@ -190,7 +190,7 @@ def test_a_group_and_its_offsets(make: Make) -> None:
 
 
 def test_tombstones(make: Make) -> None:
-    """tombstones that are young, old, followed by a value, or behind the pass"""
+    """tombstones that are young, old, followed by a value, or after the end of the pass"""
     for young in (True, False):
         made = make()
         log: list[Row] = [
@@ -206,7 +206,7 @@ def test_tombstones(make: Make) -> None:
 
 
 def test_the_clean_part(make: Make) -> None:
-    """records of an earlier pass, with and without a newer one in the dirty part"""
+    """records that an earlier pass kept, with and without a newer record in the dirty part"""
     made = make()
     clean: list[Row] = [(10, WEB, True), (20, WEB_1, True), (30, READERS, False)]
     made.note([(41, WEB, True), (42, READERS, True)])

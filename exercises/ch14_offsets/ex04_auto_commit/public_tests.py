@@ -128,7 +128,7 @@ def test_example(make: Make) -> None:
 
 
 def test_the_interval(make: Make) -> None:
-    """the interval begins with the first poll(), and again when it is over"""
+    """an interval begins with the first poll(), and the next in the poll() that finds it over"""
     made = make(1_000, 1)
     made.fetched(A, range(20))
     for now_ms in (500, 501, 1_499, 1_500, 1_501, 2_499, 2_500, 9_000, 9_999, 10_000):
@@ -136,7 +136,7 @@ def test_the_interval(make: Make) -> None:
 
 
 def test_nothing_new(make: Make) -> None:
-    """the interval is over, and poll() returned no new records, or those of one partition only"""
+    """the interval is over, and there are no new records, or only records of one partition"""
     made = make(100, 2)
     for now_ms in (0, 100, 200):
         made.poll(now_ms)
@@ -150,7 +150,7 @@ def test_nothing_new(make: Make) -> None:
 
 
 def test_each_poll_commits(make: Make) -> None:
-    """an interval of 0 ms: each poll() commits what the one before it has returned"""
+    """an interval of 0 ms: each poll() commits what the previous poll() has returned"""
     made = make(0, 2)
     made.fetched(A, [0, 1, 2, 3])
     made.fetched(B, [7])

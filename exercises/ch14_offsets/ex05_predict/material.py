@@ -235,7 +235,7 @@ class Bench:
     def read_on(
         self, topic: str, more: int = 0, config: Mapping[str, object] | None = None
     ) -> Reader:
-        """Let B begin, and read all. When it has its partition, `more` records are stored."""
+        """Let consumer B read all records. `more` records are sent after B has its partition."""
         reader = self.begin(topic, config or {})
         self.wait_for(lambda: reader.has_partitions)
         self._cluster.advance(SETTLE_MS)

@@ -1,6 +1,6 @@
-"""The billing program of exercise 14-6, and its shop: some members of the group, and a
-producer whose orders come by the clock. `python -m … FOLDER SUPERVISOR-PID SERVERS SETTINGS OPEN`
-runs it until the cluster ends. OPEN lists the partitions that get orders.
+"""The billing program and the shop of exercise 14-6: some members of a group, and a producer that
+sends orders at fixed times. `python -m … FOLDER SUPERVISOR-PID SERVERS SETTINGS OPEN` runs it until
+the cluster ends. OPEN lists the partitions that get orders.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""The facts about exercise 14-6's cluster and billing that are graded, and the rules that grade
-them. This module needs no running cluster.
+"""The facts about exercise 14-6's cluster and billing program that are graded, and the rules that
+grade them. This module needs no running cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ AGAIN: Final = "each order since the price list is billed again, and no order of
 
 
 class Facts(NamedTuple):
-    """The state of the cluster and of the billing at one moment."""
+    """The state of the cluster and of the billing program at one moment."""
 
     states: tuple[str, ...]
     """The state of each broker, as the supervisor reports it: running, paused or stopped."""

@@ -1,4 +1,4 @@
-"""The trouble of exercise 14-6, its ticket, and the settings of the billing."""
+"""The trouble of exercise 14-6, its ticket, and the settings of the billing program."""
 
 from datetime import UTC, datetime
 from random import Random

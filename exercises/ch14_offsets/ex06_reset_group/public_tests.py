@@ -1,5 +1,5 @@
 """Public tests of exercise 14-6: they grade the learner's report. `kafka-edu lab check 14-6` runs
-them, and then examines the cluster and its billing.
+them, and then examines the cluster and the billing program.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Start the cluster of exercise 14-6 and its billing, cause the trouble, check both, end both."""
+"""Start the cluster and billing program of exercise 14-6, cause the trouble, check and end both."""
 
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -62,8 +62,8 @@ ALL: Final = [TopicPartition(TOPIC, n) for n in range(PARTITIONS)] + [TopicParti
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster and the billing, which reads on where the orders of the day end. Raises
-    ClusterError.
+    """Start the cluster and the billing program, which begins to read after the orders of the day.
+    Raises ClusterError.
 
     The state in the trouble is saved in `folder`. Both run on when this process ends.
     """
@@ -146,8 +146,8 @@ def check_state(
 
 
 def watch(cluster: Cluster, before: Facts) -> Facts:
-    """Wait until the billing has read all orders from before the check, and the shop has sold
-    something since `before`. Also end after SENT more orders, or if its process has ended or hangs.
+    """Wait until the billing program has read all orders from before the check, and new orders have
+    come since `before`. Stop waiting after SENT orders, or if the program has ended or hangs.
     Return the facts.
     """
     began = now = look(cluster)
@@ -203,8 +203,9 @@ def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
     """Perform the acts of a script on the cluster and the billing. Raises ClusterError.
 
     "members" changes the number of members. "reset" runs `consumer-groups --reset-offsets` for the
-    group with these words; "refused" does so too, and the tool must refuse it. "caught-up" waits
-    until the group has read all. "topic-again" deletes the orders' topic and creates it again.
+    group with these words. "refused" runs it too, but the tool must refuse to work. "caught-up"
+    waits until the group has read all. "topic-again" deletes the orders' topic and creates it
+    again.
     """
     with closing(LAB.attach(home)) as cluster:
         for name, *values in acts:
@@ -224,7 +225,7 @@ def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
 
 
 def _members(cluster: Cluster, count: int) -> None:
-    """Write the setting, as an operator does with an editor, and wait until it is done."""
+    """Write the number of members into the settings file. Wait until the group has them."""
     seen = billing_of(cluster.folder)
     assert seen is not None
     Path(seen.file).write_text(PROPERTIES.format(members=count), encoding="utf-8")

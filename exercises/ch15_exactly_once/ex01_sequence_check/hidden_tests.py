@@ -65,7 +65,7 @@ def test_large_batches(learner: Learner) -> None:
 
 
 def test_an_epoch_that_comes_back(learner: Learner) -> None:
-    """epochs 0 to 30, with a zombie of each of the epochs before"""
+    """epochs 0 to 30; in each epoch, zombies of all earlier epochs send batches"""
     one = Partition(learner)
     for epoch in range(31):
         if epoch % 3 == 2:

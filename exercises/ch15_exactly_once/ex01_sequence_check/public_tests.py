@@ -15,7 +15,7 @@ LAST: Final = 2**31 - 1
 
 
 class Partition:
-    """The learner's object for one producer, next to the broker's own state."""
+    """The learner's object for one producer, compared with the broker's own state."""
 
     def __init__(self, learner: Learner, end: int = 0) -> None:
         self._made = learner.make()
@@ -42,7 +42,7 @@ class Partition:
         self._made.call("written", epoch, first, count, offset)
 
     def send(self, epoch: int, first: int, count: int = 1) -> Answer:
-        """Check a batch, and write it if that is right. Return the answer. Raises Mismatch."""
+        """Check a batch. If the answer is "write", write it. Return the answer. Raises Mismatch."""
         answer = self.check(epoch, first, count)
         if answer == "write":
             self.write(epoch, first, count)
@@ -106,7 +106,7 @@ def test_any_beginning(learner: Learner) -> None:
 
 
 def test_five_batches(learner: Learner) -> None:
-    """six batches are written: each is sent again, and the first one is no longer known"""
+    """six batches are written and sent again: the first batch is no longer known"""
     one = Partition(learner, 7)
     sizes = (3, 1, 2, 5, 1, 4)
     firsts = [sum(sizes[:number]) for number in range(len(sizes))]
@@ -123,7 +123,7 @@ def test_five_batches(learner: Learner) -> None:
 
 
 def test_epochs(learner: Learner) -> None:
-    """a new epoch begins at 0, and then the old one is refused"""
+    """a new epoch begins at 0, and then batches of the old epoch are refused"""
     one = Partition(learner)
     one.send(3, 0, 2)
     one.check(4, 2)

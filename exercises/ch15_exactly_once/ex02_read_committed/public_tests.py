@@ -16,7 +16,7 @@ NOBODY: Final = NO_PRODUCER_ID
 
 
 class Partition:
-    """The learner's object of one partition, next to the broker's own log and reader."""
+    """The learner's object of one partition, compared with the broker's log and reader."""
 
     def __init__(self, learner: Learner) -> None:
         self._made = learner.make()
@@ -165,7 +165,7 @@ def test_the_marker_must_be_replicated(learner: Learner) -> None:
 
 
 def test_the_next_transaction_of_a_producer(learner: Learner) -> None:
-    """a producer opens the next transaction while the marker of the last one is not replicated"""
+    """a producer's next transaction begins before the marker of the last one is replicated"""
     one = Partition(learner)
     one.write(NOBODY, 3)
     one.decide(3, COMMIT)
@@ -253,7 +253,7 @@ def test_random(learner: Learner, seed: int) -> None:
 
 
 def play(one: Partition, random: Random, producers: int, steps: int) -> None:
-    """Let producers write and decide at random, and compare all answers. Raises Mismatch."""
+    """Let producers write, commit and abort at random. Compare all answers. Raises Mismatch."""
     mark = 0
     for _ in range(steps):
         world = one.world

@@ -96,7 +96,7 @@ def test_one_decision(learner: Learner) -> None:
 
 
 def test_nothing_to_end(learner: Learner) -> None:
-    """commit and abort in the other states"""
+    """commit and abort in states without an open or a decided transaction"""
     made = learner.make()
     for state in ("Empty", "PrepareEpochFence", "Dead"):
         for event in ("commit", "abort"):

@@ -9,7 +9,7 @@ from .starter import Coordinator
 
 TURNS: Final = 60
 LATER: Final = 6
-"""The number of batches that others write to the partition when the transaction hangs."""
+"""The number of batches that other producers write to the partition when the transaction hangs."""
 LEAST: Final = 20
 """The least number of events before the transaction hangs."""
 

@@ -125,7 +125,7 @@ def _kind(error: BadAnswerError) -> Mismatch:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the producer that holds the last stable offset, and the event"""
+    """diagnosis names the producer that holds the LSO, and the event of its first record"""
     made = run(material)
     producer, event = came = two_numbers(learner, WANTED, ())
     if producer != made.producer:
@@ -180,7 +180,7 @@ def test_a_producer_that_does_not_notice(learner: Learner) -> None:
 
 
 def test_all_partitions(learner: Learner) -> None:
-    """a transaction with batches in both partitions times out: each gets a marker"""
+    """a transaction with batches in both partitions times out: each partition gets a marker"""
     world = World(learner)
     for number in PARTITIONS:
         world.do("send", 2, number)

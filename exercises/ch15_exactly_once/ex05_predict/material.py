@@ -101,8 +101,8 @@ def _first_logs(random: Random) -> Iterator[CommittedWorld]:
 
 
 def _second_logs(random: Random) -> Iterator[tuple[CommittedWorld, int]]:
-    """Yield random logs without open transactions, and a high watermark at which the marker of the
-    oldest unstable transaction is in the log.
+    """Yield random logs without open transactions, each with a high watermark at which the oldest
+    unstable transaction already has its marker in the log.
     """
     while True:
         world = _random_world(random)

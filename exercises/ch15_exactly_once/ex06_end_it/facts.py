@@ -26,7 +26,7 @@ class Facts(NamedTuple):
 
 
 def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
-    """Check the state `now`, and yield each result. `before`: when the trouble was complete."""
+    """Check the state `now`, and yield each result. `before` is the state after `begin`."""
     yield all_run("three", now.states)
     yield _moved_on(plan, now.lso)
     yield _left_alone(plan, now)

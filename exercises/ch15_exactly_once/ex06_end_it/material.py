@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     left_open: int
     """How many records its transaction has."""
     behind: tuple[tuple[str, int], ...]
-    """The transactions that are committed after it."""
+    """The transactions that are committed after the hanging transaction."""
     exported: int
     """How many records the long job has written, in its open transaction."""
     later: tuple[tuple[str, int], ...]

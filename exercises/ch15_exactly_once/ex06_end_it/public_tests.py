@@ -29,7 +29,7 @@ def test_lso(learner: Learner, truth: Plan) -> None:
 
 
 def test_holder(learner: Learner, truth: Plan) -> None:
-    """the report names the transactional id whose transaction held it"""
+    """the report names the transactional id whose transaction held the LSO"""
     came = said(learner, "holder")
     if came == truth.holder:
         return
@@ -42,7 +42,7 @@ def test_holder(learner: Learner, truth: Plan) -> None:
 
 
 def test_hidden(learner: Learner, truth: Plan) -> None:
-    """the report says how many committed payments the readers got because it ended"""
+    """the report says how many committed payments the readers got after the transaction's end"""
     came = said(learner, "hidden")
     if came == truth.hidden and not isinstance(came, bool):
         return

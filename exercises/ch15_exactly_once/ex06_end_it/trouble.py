@@ -1,4 +1,4 @@
-"""Start the cluster of exercise 15-6, leave a transaction open, check its state, and end it."""
+"""Start exercise 15-6's cluster with an open transaction, check the cluster, and end it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -37,8 +37,8 @@ end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, and let the jobs write in transactions, of which two stay open. Raises
-    ClusterError.
+    """Start the cluster, and let the jobs write in transactions. Two of the transactions stay open.
+    Raises ClusterError.
 
     The state is saved in `folder`. The cluster runs on when this process ends.
     """

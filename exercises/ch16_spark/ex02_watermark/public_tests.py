@@ -18,7 +18,7 @@ BATCHES: Final = 12
 
 
 class Checked:
-    """Gives batches to the learner's WindowCounts and to the right one, and compares them."""
+    """Gives batches to the learner's WindowCounts and to RightCounts. Compares the answers."""
 
     def __init__(self, learner: Learner, window_s: int, delay_s: int) -> None:
         self._made = learner.make(window_s, delay_s)
@@ -26,7 +26,7 @@ class Checked:
         self._numbers = f"WindowCounts({window_s}, {delay_s})"
 
     def batch(self, *times_s: int) -> None:
-        """Give a batch to both. Raises Mismatch if the learner's answer is wrong."""
+        """Give a batch to the learner's class. Raises Mismatch if the answer is wrong."""
         asked = f"batch({list(times_s)}), {self._numbers}"
         before_s = self.right.watermark_s
         was_closed = set(self.right.closed)
@@ -107,7 +107,7 @@ class Checked:
         )
 
     def has_open(self) -> None:
-        """Compare the open windows of both. Raises Mismatch if they differ."""
+        """Ask the learner's class for the open windows. Raises Mismatch if they are wrong."""
         expected = self.right.open_windows()
         came = self._made.call("open_windows")
         if came != tuple(expected):

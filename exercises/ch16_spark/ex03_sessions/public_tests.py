@@ -19,7 +19,7 @@ LONG_VISIT: Final = 20_000
 
 
 class Checked:
-    """Gives lines to the learner's Sessions and to the right one, and compares them."""
+    """Gives lines to the learner's Sessions and to RightSessions, and compares the answers."""
 
     def __init__(self, learner: Learner, gap_s: int) -> None:
         self._made = learner.make(gap_s)
@@ -27,7 +27,7 @@ class Checked:
         self._numbers = f"Sessions({gap_s})"
 
     def add(self, client: str, time_s: int) -> None:
-        """Give a line to both. Raises Mismatch if the learner's answer is wrong."""
+        """Give a line to the learner's class. Raises Mismatch if the answer is wrong."""
         before = self._right.of(client)
         expected = self._right.add(client, time_s)
         came = self._made.call("add", client, time_s)
@@ -77,7 +77,7 @@ class Checked:
         )
 
     def close(self, watermark_s: int) -> None:
-        """Close the sessions of both that are over. Raises Mismatch if they differ."""
+        """Call `close` of the learner's class. Raises Mismatch if the closed sessions are wrong."""
         open_before = {client: self._right.of(client) for client in self._right.times_s}
         expected = self._right.close(watermark_s)
         came = self._made.call("close", watermark_s)
@@ -158,7 +158,7 @@ def test_in_order(sessions: MakeSessions) -> None:
 
 
 def test_exact_gap(sessions: MakeSessions) -> None:
-    """a pause of exactly the gap does not end a session, one second more does"""
+    """a pause of exactly the gap does not end a session, but a pause one second longer does"""
     checked = sessions()
     for time_s in (100, 130, 161, 191):
         checked.add("a", time_s)

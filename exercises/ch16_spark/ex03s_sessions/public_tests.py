@@ -135,7 +135,7 @@ def test_clients(job: Checked) -> None:
 
 
 def test_exact_gap(job: Checked) -> None:
-    """a pause of exactly 5 minutes does not end a session, one second more does"""
+    """a pause of exactly 5 minutes does not end a session, but a pause one second longer does"""
     job.agrees(
         "a pause of exactly 5 minutes does not end a session",
         [Line(0, A), Line(GAP_S, A), Line(2 * GAP_S + 1, A)],

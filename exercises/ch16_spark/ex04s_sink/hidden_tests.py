@@ -23,7 +23,7 @@ def test_large_numbers(learner: SparkLearner, left: Path) -> None:
 
 
 def test_every_try_died(learner: SparkLearner, left: Path) -> None:
-    """a batch fails three times, each time after another number of rows"""
+    """a batch fails three times, each time after a different number of rows"""
     folder = Folder(learner, left)
     rows = rows_of(5)
     folder.write((4, rows_of(4)), *((5, rows[:part]) for part in (3, 1, 0)))

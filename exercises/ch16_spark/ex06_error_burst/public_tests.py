@@ -29,7 +29,7 @@ SILENCE: Final = 1_000_000_000
 
 
 class Checked:
-    """Gives rows to the learner's ErrorAlarm and to the right one, and compares them."""
+    """Gives rows to the learner's ErrorAlarm and to RightAlarm, and compares the answers."""
 
     def __init__(self, learner: Learner, settings: Settings) -> None:
         self._made = learner.make(*settings)
@@ -41,7 +41,7 @@ class Checked:
         )
 
     def batch(self, rows: Sequence[Row], until: int) -> None:
-        """Give a batch to both. Raises Mismatch if the learner's messages are wrong."""
+        """Give a batch to the learner's class. Raises Mismatch if the messages are wrong."""
         was_until = self._right.until
         expected = self._right.batch(rows, until)
         came = self._made.call("batch", [list(row) for row in rows], until)
@@ -58,15 +58,15 @@ class Checked:
         )
 
     def minutes(self, *minutes: tuple[int, int], first: int = 0) -> int:
-        """Give minutes to the learner's alarm and to the right one, each as (failed, lines) and in
-        a batch of its own. Return the number of the next minute.
+        """Give minutes to the learner's class, one batch for each minute. A minute is given as
+        (failed, lines). Return the number of the next minute.
         """
         for number, (failed, lines) in enumerate(minutes, first):
             self.batch(rows_of(number, lines, failed), number + 1)
         return first + len(minutes)
 
     def has_baseline(self) -> None:
-        """Compare the baselines of both. Raises Mismatch if they differ."""
+        """Ask the learner's class for the baseline. Raises Mismatch if it is wrong."""
         expected = self._right.baseline()
         came = self._made.call("baseline")
         if came == expected:
@@ -306,7 +306,7 @@ def test_quiet(alarm: MakeAlarm) -> None:
 
 
 def test_least(alarm: MakeAlarm) -> None:
-    """a minute with one line fewer than `least` is quiet, and one with exactly `least` is not"""
+    """a minute with `least` - 1 lines is quiet, and a minute with `least` lines is not"""
     checked = alarm(least=12)
     checked.minutes(CALM, CALM, (11, 11), (12, 12))
 
@@ -339,7 +339,7 @@ def test_no_failure_before(alarm: MakeAlarm) -> None:
 
 
 def test_exactly_times(alarm: MakeAlarm) -> None:
-    """a share of exactly `times` the baseline's is not hot, and with one more failed line it is"""
+    """a minute with `times` the baseline's share is not hot; with one more failed line it is hot"""
     for times, base_lines, failed, lines in ((3, 17, 3, 17), (3, 28, 9, 84), (4, 40, 6, 60)):
         for more in (0, 1):
             checked = alarm(1, times=times)
@@ -396,7 +396,7 @@ def test_quiet_in_a_burst(alarm: MakeAlarm) -> None:
 
 
 def test_failed(alarm: MakeAlarm) -> None:
-    """a burst's failed lines: all up to its last hot minute, in quiet and calm minutes too"""
+    """a burst counts all failed lines up to its last hot minute, also in quiet and calm minutes"""
     checked = alarm()
     checked.minutes((1, 100), (1, 100), HOT, (1, 2), (3, 60), (13, 20), (2, 60), (5, 6), (4, 90))
     checked.minutes((0, 100), (15, 20), (1, 100), (0, 100), first=9)

@@ -22,8 +22,8 @@ def make(seed: int) -> dict[str, str]:
 
 
 def incident(seed: int) -> tuple[Incident, Found]:
-    """Return the incident of a seed, and its diagnosis. One flap is longer than all others. The
-    flaps follow two acts or more, and the rebalances have two causes or more.
+    """Return the incident of a seed, and its diagnosis. One flap is the longest. Two or more
+    different acts come before flaps, and the rebalances have two or more different causes.
     """
     for number in range(_SEEDS):
         made = made_incident(seed * _SEEDS + number)

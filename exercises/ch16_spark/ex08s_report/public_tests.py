@@ -34,7 +34,7 @@ class Report:
         self._out = left
 
     def write(self, made: Incident) -> None:
-        """Write a recording for each process, and another one for each restart of it."""
+        """Write the recordings: one file for each start of each process."""
         self.recordings.mkdir()
         for number, events in enumerate(by_process(made.by_file())):
             source = events[0].source
@@ -72,7 +72,7 @@ class Report:
 
 
 def by_process(events: Iterable[Envelope]) -> list[list[Envelope]]:
-    """Divide the events of several processes: a process that numbers from 1 again is a new one."""
+    """Return the events of each process. An event with number 1 is the first of a new process."""
     found: list[list[Envelope]] = []
     for _, of_source in groupby(events, lambda one: one.source):
         for event in of_source:
@@ -124,7 +124,7 @@ def test_flaps(report: Report) -> None:
 
 
 def test_new_leader(report: Report) -> None:
-    """a leader dies, and the next leader begins with an ISR without it; a restart has a new file"""
+    """a leader dies: it is not in the next leader's first ISR; each restart has a new file"""
     made = web(Incident(), 2).kill(2).after(1_700).leads(1, "web", 0, [1, 0]).after(500)
     made.leads(0, "web", 0, [0, 1]).restarted(2).after(700).isr("web", 0, [0, 1, 2])
     made.after(5).leads(2, "web", 0, [2, 1, 0]).after(60).isr("web", 0, [2, 0])

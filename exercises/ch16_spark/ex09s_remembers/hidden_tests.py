@@ -13,7 +13,7 @@ def test_odd_ids(learner: SparkLearner) -> None:
 
 
 def test_again_after_hours(learner: SparkLearner) -> None:
-    """an id that is used again hours later is another order"""
+    """an id that is used again hours later belongs to a new order"""
     Checked(learner).agrees(
         RETRY,
         [Order("a", 0), Order("b", 5)],

@@ -14,7 +14,7 @@ def test_names_that_look_alike(learner: SparkLearner) -> None:
 
 
 def test_again_after_hours(learner: SparkLearner) -> None:
-    """an id that a shop uses again hours later is another order, and its retry counts once"""
+    """an id that a shop uses again hours later is a new order, and its retry does not count"""
     Checked(learner).agrees(
         [Order("web", "a", 0, 2), Order("web", "b", 5, 3)],
         [Order("web", "c", 10_000)],

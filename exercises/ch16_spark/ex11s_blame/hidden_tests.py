@@ -15,7 +15,7 @@ def test_at_the_same_moment(learner: SparkLearner) -> None:
 
 
 def test_one_stream_is_far_behind(learner: SparkLearner) -> None:
-    """hours of requests come before the first deployment, and no request is written without it"""
+    """hours of requests come before the first deployment, and no request misses its suspect"""
     Checked(learner).agrees(
         [Request("cart", 0), Request("pay", 7_200)],
         [Request("cart", 14_400)],

@@ -41,7 +41,7 @@ class Checked:
 
     def agrees(self, *batches: Events, most_state: int | None = None) -> None:
         """Raise Mismatch unless the micro-batches, together, write the right rows. With
-        `most_state`, the state must never have more rows than that.
+        `most_state`, the state must never have more than `most_state` rows.
         """
         steps = [
             (
@@ -125,7 +125,7 @@ def job(learner: SparkLearner) -> Checked:
 
 
 def test_suspects(job: Checked) -> None:
-    """the suspects are the deployments of the same service in the ten minutes before"""
+    """the suspects are the deployments of the service in the ten minutes before the request"""
     job.agrees(
         [Deployment("cart", 0, "c1"), Deployment("pay", 10, "p1"), Deployment("cart", 90, "c2")],
         [
@@ -137,7 +137,7 @@ def test_suspects(job: Checked) -> None:
 
 
 def test_nobody_to_blame(job: Checked) -> None:
-    """a failed request without a suspect is a row, and so is one of a service without a team"""
+    """failed requests without a suspect have a row, and those of a service without a team too"""
     job.agrees(
         [Request("cart", 5), Request("mail", 6), Request("mail", 700)],
         [Deployment("mail", 650, "m1"), Deployment("pay", 1, "p1")],
@@ -146,7 +146,7 @@ def test_nobody_to_blame(job: Checked) -> None:
 
 
 def test_late(job: Checked) -> None:
-    """a row that comes 2 minutes late is joined, on both sides, and a later one is dropped"""
+    """on both sides, a row that is 2 minutes late is joined, and a later row is dropped"""
     job.agrees(
         [Request("cart", 1_000)],
         [Deployment("pay", 1_000, "p1"), Deployment("cart", 990, "c1")],

@@ -28,7 +28,7 @@ class Checked:
 
     def agrees(self, *batches: Sequence[Line], most_state: int | None = None) -> None:
         """Raise Mismatch unless each micro-batch writes the right rows. With `most_state`, the
-        state must never have more rows than that.
+        state must never have more than `most_state` rows.
         """
         came = self._learner.stream(LINES, [[one.row() for one in batch] for batch in batches])
         check_columns("build(spark, records)", came, COLUMNS)
@@ -93,7 +93,7 @@ def test_late_errors(job: Checked) -> None:
 
 
 def test_quiet(job: Checked) -> None:
-    """after the last error, lines that are no errors let its minute be written"""
+    """after the last error, lines without errors are enough to write the error's minute"""
     job.agrees(
         [Line(10, status=500), Line(20), Line(70)],
         [Line(179, status=404)],

@@ -117,8 +117,8 @@ def brought(seen: Seen) -> int:
 
 
 def is_calm(began: Seen, now: Seen) -> bool:
-    """Return whether the last micro-batches of the check have left no lag. Each of them has
-    taken all clicks that were there. Its limit keeps it from taking more than MOST_ROWS.
+    """Return whether the lag is gone: since `began`, CALM or more micro-batches have ended, and
+    after each of the last CALM at most SMALL clicks waited.
     """
     return now.batch - began.batch >= CALM <= now.zeros
 
@@ -144,7 +144,7 @@ class Fall:
 
 
 def compared(log: Mapping[Place, str], rows: Iterable[Mapping[str, Any]]) -> Result:
-    """Compare the rows with the clicks that the log has at their places."""
+    """Compare each row with the click that the log has at the row's partition and offset."""
     times = Counter[Place]()
     wrong = 0
     for row in rows:

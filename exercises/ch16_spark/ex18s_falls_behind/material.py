@@ -77,7 +77,7 @@ class Plan(NamedTuple):
 
     @property
     def has_keys(self) -> bool:
-        """Whether the clicks have keys. Else the partitions take turns."""
+        """Whether the clicks have keys. Without keys, the partitions take turns."""
         return self.cause == KEY
 
     @property

@@ -52,7 +52,7 @@ class Seen(NamedTuple):
     read: int
     """How many versions of the settings the program has read. It may have refused the last one."""
     run: int
-    """The number of the current run. New settings need a new one."""
+    """The number of the current run. New settings need a new run."""
     id: str
     """The id that Spark gave to the query. It is in the checkpoint, so a restart keeps it."""
     batch: int
@@ -109,7 +109,7 @@ def done_of(progress: Mapping[str, Any]) -> Done | None:
 
 
 def look_up(click: str) -> str:
-    """Return the title of a click's page, from the catalogue, which takes its time."""
+    """Return the title of a click's page from the catalogue. The catalogue is slow."""
     time.sleep(WORK_MS / 1_000)  # stands for the work of a slow catalogue: the lesson is its cost
     return f"title of {click.partition(' ')[2]}"
 
@@ -241,8 +241,9 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def rows_of(files: Iterable[Path], last: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows in the files. `last` is the last finished micro-batch. The one after it may
-    have written its file, and is left out. A later one is from a different checkpoint, and counts.
+    """Yield the rows in the files, without the file of micro-batch `last` + 1: `last` is the last
+    finished one, and the next is not finished. Files with higher numbers come from an old
+    checkpoint.
 
     Raises ValueError for a file that the query has not written.
     """

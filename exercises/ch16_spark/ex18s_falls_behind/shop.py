@@ -26,8 +26,8 @@ LOOK_EVERY_S: Final = 0.25
 BACKLOG: Final = 600
 """The number of clicks in the topic before the query starts."""
 RUSH: Final = MOST_ROWS
-"""The number of clicks of a rush hour. They come at once, and one micro-batch cannot take them all
-and the others that come.
+"""The number of clicks of a rush hour. They come at once. One micro-batch cannot take all of them
+and the other new clicks.
 """
 PAGES: Final = 40
 FRESH_MS: Final = 2_000
@@ -95,7 +95,7 @@ class Shop:
             await producer.send(TOPIC, value, key, on_delivery=self._ended)
 
     def key_of(self, number: int) -> bytes:
-        """Return the key of a click: the hot key, or once in HOT_OF clicks another one."""
+        """Return the key of a click: one of OTHER_KEYS for each HOT_OF-th click, else HOT_KEY."""
         key = self._random.choice(OTHER_KEYS) if number % HOT_OF == 0 else HOT_KEY
         return key.encode()
 

@@ -1,7 +1,7 @@
 """Start the cluster of exercise 16-18s with its shop and its query, check all three, and end them.
 
-The shop has our producer, and the query has our connector. kafka-python reads the clicks, because
-another client judges.
+The shop has our producer, and the query has our connector. So kafka-python reads the clicks for the
+check: an independent client judges.
 """
 
 import shutil
@@ -220,7 +220,7 @@ def result_of(cluster: Cluster, files: Sequence[Path], query: Seen) -> Result:
 def log_of(servers: Sequence[str], ends: dict[str, int]) -> dict[Place, str]:
     """Return the clicks in the log before these offsets. Empty if no broker answers.
 
-    A topic that was made again may have fewer partitions. The missing ones have no clicks.
+    A topic that was made again may have fewer partitions. A missing partition has no clicks.
     """
     found: dict[Place, str] = {}
     if not servers or not ends:  # a query with a new checkpoint has read nothing yet

@@ -95,7 +95,7 @@ class Job:
         shutil.rmtree(self._folder / "report")
 
     def moves(self, connector: str) -> None:
-        """Give the table `ranges` alone to a new folder and a different connector."""
+        """Copy only the table `ranges` into a new folder, and use this connector from now on."""
         old, self._folder = self._folder, self._folder / "moved"
         shutil.copytree(old / "ranges", self._folder / "ranges")
         self.connector = connector
@@ -160,7 +160,7 @@ def test_out_of_order(jobs: Jobs[Job]) -> None:
 
 
 def test_without_records(jobs: Jobs[Job]) -> None:
-    """a partition that ends before the day, one without a record in it, and deleted records"""
+    """a partition that ends before the day, one without a record of the day, and deleted records"""
     job = jobs.job()
     job.topic.write(
         {
@@ -201,7 +201,7 @@ def test_empty_day(jobs: Jobs[Job]) -> None:
 
 
 def test_deleted(jobs: Jobs[Job]) -> None:
-    """retention deletes records in front of the range, and then some in the range"""
+    """retention deletes records before the range, and then some records in the range"""
     job = jobs.job()
     job.topic.write({1: [View(-2), View(-1), View(3), View(4), View(DAY_MS + LATE_MS)]})
     job.reports("a report with two views")

@@ -29,7 +29,7 @@ ASKED: Final = "spark.read.parquet(folder + '/rows')"
 
 
 class Job:
-    """The learner's job, and what the old one has left in its folder."""
+    """The learner's job, and what the old job has left in its folder."""
 
     def __init__(self, learner: SparkLearner, servers: str, folder: Path, connector: str) -> None:
         number = next(NUMBERS)
@@ -114,7 +114,7 @@ def test_done(jobs: Jobs[Job]) -> None:
 
 
 def test_half_written(jobs: Jobs[Job]) -> None:
-    """half the rows of a micro-batch were written; and records are deleted that were read"""
+    """half the rows of a micro-batch were written, and retention deleted records already read"""
     job = jobs.job()
     job.topic.write(6)
     old = job.old()
@@ -162,7 +162,7 @@ def test_more_partitions(jobs: Jobs[Job]) -> None:
 
 
 def test_deleted(jobs: Jobs[Job]) -> None:
-    """records that retention deleted before the new job has read them are not passed over"""
+    """if retention deleted records before the new job has read them, the job ends with an error"""
     job = jobs.job()
     job.topic.write(6)
     job.old().batch()

@@ -76,7 +76,7 @@ def test_until(learner: Learner) -> None:
 
 
 def test_clock(learner: Learner) -> None:
-    """without an event the clock is at `until`, and what is ready then runs at this time"""
+    """without an event the clock jumps to `until`, and a new ready event runs at this time"""
     agenda = Judged(learner)
     agenda.run(250)
     agenda.soon(1, "client")
@@ -125,7 +125,7 @@ def test_kill(learner: Learner) -> None:
 
 
 def test_pause(learner: Learner) -> None:
-    """the events of a paused process wait, and those of the others do not"""
+    """the events of a paused process wait, and those of other processes do not"""
     agenda = Judged(learner)
     agenda.at(100, 1, "broker-1")
     agenda.at(200, 2, "broker-2")
@@ -149,7 +149,7 @@ def test_paused_timer(learner: Learner) -> None:
 
 
 def test_resume(learner: Learner) -> None:
-    """what was put aside comes after what is ready already"""
+    """after `resume`, events that were put aside run after the events that are ready already"""
     agenda = Judged(learner)
     agenda.soon(1, "broker-1")
     agenda.at(50, 2, "broker-1")

@@ -14,7 +14,7 @@ def test_three_times(learner: Learner) -> None:
 
 
 def test_a_ghost_twice(learner: Learner) -> None:
-    """an invented record is there twice, and counts for no order"""
+    """an invented record is in the log twice; it is not compared for the order"""
     rows = [("p-9", 7, 0), ("p-0", 7, 0), ("p-9", 7, 0), ("p-1", 7, 0)]
     check(learner, notes(P, {"p-0": 1, "p-1": 3}, *rows))
 
@@ -25,7 +25,7 @@ def test_acked_at_its_second_place(learner: Learner) -> None:
 
 
 def test_late_in_one_epoch(learner: Learner) -> None:
-    """an epoch that is right, between the records of one that is not"""
+    """records of an epoch without a fault, between the records of an epoch with a fault"""
     rows = [("p-2", 7, 0), ("p-0", 7, 1), ("p-1", 7, 0), ("p-1", 7, 1), ("p-3", 7, 0)]
     check(learner, notes(P, {}, *rows))
 

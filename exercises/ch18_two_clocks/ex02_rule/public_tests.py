@@ -102,7 +102,7 @@ def test_right(learner: Learner) -> None:
 
 
 def test_not_acked(learner: Learner) -> None:
-    """a record without an acknowledgement may be there or not"""
+    """a record without an acknowledgement may be in the log or not"""
     check(learner, notes(P, {"p-0": 0}, "p-0", "p-2"))
 
 
@@ -128,23 +128,23 @@ def test_invented(learner: Learner) -> None:
 
 
 def test_twice(learner: Learner) -> None:
-    """a record is there twice, with the same id and epoch"""
+    """a record is in the log twice, with the same id and epoch"""
     check(learner, notes(P, {"p-0": 0}, "p-0", "p-1", "p-1"))
 
 
 def test_another_epoch(learner: Learner) -> None:
-    """a record is there again, under a different epoch, or under a different id"""
+    """a record is in the log twice, but with different epochs or different ids"""
     check(learner, notes(P, {}, "p-0", "p-1", ("p-0", 7, 1), ("p-1", 7, 1)))
     check(learner, notes(P, {}, "p-0", "p-1", ("p-0", 12, 0), ("p-2", 12, 0)))
 
 
 def test_late(learner: Learner) -> None:
-    """a record is behind one with a higher number"""
+    """a record comes after a record with a higher number"""
     check(learner, notes(P, {}, "p-0", "p-2", "p-1", "p-3"))
 
 
 def test_two_are_late(learner: Learner) -> None:
-    """two records are behind one with a higher number: both are late"""
+    """two records come after a record with a higher number: both are late"""
     check(learner, notes(P, {}, "p-0", "p-3", "p-1", "p-2"))
 
 

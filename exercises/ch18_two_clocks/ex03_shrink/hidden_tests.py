@@ -15,7 +15,7 @@ def test_shortest_at_any_time(learner: Learner, seed: int) -> None:
 
 
 def test_acts_that_heal(learner: Learner, seed: int) -> None:
-    """random acts that heal: a part may not fail, and a smaller part of it may"""
+    """random acts that heal: a run may not fail, although a smaller part of it fails"""
     random = Random(f"heal/{seed}")
     for _ in range(12):
         first, second, healer = random.sample(range(18), 3)

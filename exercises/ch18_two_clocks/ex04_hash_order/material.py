@@ -10,7 +10,7 @@ from .starter import Placer as Starter
 CALLS: Final = 22
 PARTITIONS: Final = 12
 LEAST: Final = 7
-"""The runs part at this call, or at a later one."""
+"""The two runs first differ at this call, or at a later call."""
 AFTERWARDS: Final = 4
 """How many calls follow, at least."""
 
@@ -33,7 +33,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def runs(seed: int) -> Runs:
-    """Return the first runs for this seed that part, but not too early."""
+    """Return the first two runs for this seed that differ, but not too early."""
     for number in count():
         made = _try(Random(f"hash order/{seed}/{number}"))
         if made is not None:

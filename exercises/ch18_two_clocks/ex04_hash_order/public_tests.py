@@ -71,7 +71,7 @@ def placed(*numbers: int) -> list[Call]:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the call at which the two runs part, and counts the brokers"""
+    """diagnosis names the first call with two different answers, and the number of brokers"""
     other = learner.with_hash_seed(HASH_SEEDS[0])
     try:
         call, brokers = came = two_numbers(other, WANTED, ())
@@ -119,7 +119,7 @@ def test_the_order_of_what_it_got(learner: Learner) -> None:
 
 
 def test_back_again(learner: Learner) -> None:
-    """a broker that left and joins again is the last one"""
+    """a broker that left and joins again counts as the last that joined"""
     calls = [*joined(1, 2, 3), Call("leave", "broker-1"), *joined(1), *placed(0, 1, 2)]
     check(learner, calls)
 

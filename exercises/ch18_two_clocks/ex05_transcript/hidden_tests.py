@@ -9,7 +9,7 @@ from .public_tests import check, marks
 
 
 def test_four_and_five_replicas(learner: Learner) -> None:
-    """the ISR has four and five members, and the slowest one counts"""
+    """the ISR has four or five members, and the slowest member counts"""
     made = learner.make()
     check(
         made,

@@ -112,7 +112,7 @@ def roles() -> tuple[int, ...]:
 
 
 def other_run(seed: int, later_ms: int) -> Scenario:
-    """Return the schedule with a different seed, later, and with other brokers in its roles."""
+    """Return the schedule in `found.sim` with this seed, `later_ms` later, on other brokers."""
     scenario = found()._replace(seed=seed, digests=())
     brokers = dict(zip(roles(), replicas_of(scenario), strict=True))
 

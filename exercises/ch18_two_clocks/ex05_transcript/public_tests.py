@@ -29,7 +29,7 @@ def marks(hw: int, leo: int, isr: tuple[int, ...], *followers: tuple[int, int]) 
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the wrong rule, the broker without the records, and the first of them"""
+    """diagnosis names the wrong rule, the broker that lacks records, and its first lost record"""
     made = run(material)
     came = learner.make().call("diagnosis")
     match came:
@@ -62,7 +62,7 @@ def _why_not(made: Run, rule: str, broker: int, offset: int) -> str:
 
 
 def test_a_member_lags(learner: Learner) -> None:
-    """one member of the ISR lags, in each place"""
+    """one member of the ISR lags: each member in turn"""
     made, isr = learner.make(), (1, 2, 3)
     check(
         made,
@@ -86,7 +86,7 @@ def test_not_in_the_isr(learner: Learner) -> None:
 
 
 def test_it_does_not_go_back(learner: Learner) -> None:
-    """a new leader does not know how far a member is (-1), or it joins with a shorter log"""
+    """a member's log end is unknown to the new leader (-1), or is below the high watermark"""
     check(learner.make(), marks(7, 9, (1, 2, 3), (2, 9), (3, -1)), marks(7, 9, (1, 2), (2, 5)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class Rules:
-    """Five rules of a broker. The broker calls them, and does what follows."""
+    """Five rules of a broker. The broker calls them, and acts on the answers."""
 
     def elect(self, replicas: Sequence[int], isr: Sequence[int], live: Sequence[int]) -> int | None:
         """Return the new leader, or None. The controller calls this when a leader is dead."""

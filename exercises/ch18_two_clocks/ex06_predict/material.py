@@ -45,7 +45,7 @@ class Added(NamedTuple):
     time: int | None
 
     def text(self, now: str = "") -> str:
-        """Return the call as the learner reads it. `now` is put before a time."""
+        """Return the call as text. `now` is put before the time, for example "now + "."""
         if self.time is None:
             return f'`soon({self.event}, "{self.process}")`'
         return f'`at({now}{self.time}, {self.event}, "{self.process}")`'
@@ -165,7 +165,7 @@ def made(seed: int) -> Made:
 
 
 def _at_its_time(program: Program, ran: Ran) -> bool:
-    """Return whether the two timers of the same time run at their time."""
+    """Return whether both timers of `program.tie` run at the time for which they were set."""
     wanted = {(call.event, call.time) for call in program.calls if call.event in program.tie}
     return wanted <= set(ran.events)
 

@@ -1,4 +1,4 @@
-"""Exercise 05-6: the reference solution (Kafka does both in one multi since KAFKA-6082)."""
+"""Exercise 05-6: the reference solution (Kafka: both writes in one multi since KAFKA-6082)."""
 
 Operation = tuple[object, ...]  # ("create",), ("set_epoch", 5, -1)
 

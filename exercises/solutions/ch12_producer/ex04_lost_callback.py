@@ -1,4 +1,4 @@
-"""Exercise 12-4: the reference solution. A record's place is counted within its own part."""
+"""Exercise 12-4: the reference solution. In a part, places count from the part's own start."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Exercise 13-5: the reference solution. The order in which a broker lists topics says nothing."""
+"""Exercise 13-5: the reference solution. The order in which a broker lists topics means nothing."""
 
 import re
 from collections.abc import Sequence

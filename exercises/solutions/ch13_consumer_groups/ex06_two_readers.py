@@ -9,7 +9,7 @@ class Handover:
     def assign(
         self, members: Sequence[tuple[str, Sequence[int], Sequence[int]]]
     ) -> dict[str, list[int]]:
-        """Return the part of its final partitions that each member gets now."""
+        """Return which of its final partitions each member gets now."""
         owner = {one: member for member, has, _ in members for one in has}
         return {
             member: [one for one in wanted if owner.get(one, member) == member]

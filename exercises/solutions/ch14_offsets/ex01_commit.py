@@ -1,4 +1,4 @@
-"""Exercise 14-1: the reference solution. Kafka leaves this to the programs that use it."""
+"""Exercise 14-1: the reference solution. In Kafka, each program does this work itself."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ class Commits:
         self.flying: dict[str, int] | None = None
 
     def assigned(self, partitions: Sequence[str]) -> None:
-        """The consumer now has these partitions, in addition to the others."""
+        """The consumer now has these partitions too, in addition to those that it had before."""
         for partition in partitions:
             self.waiting[partition] = {}
 

@@ -31,7 +31,7 @@ class ReadCommitted:
     def aborted(
         self, index: Sequence[tuple[int, int, int]], start: int, end: int
     ) -> list[tuple[int, int]]:
-        """Return the transactions that begin before the end, and end behind the start."""
+        """Return the transactions that begin before `end` and end at `start` or later."""
         return [
             (producer, first)
             for producer, first, marker in index

@@ -22,7 +22,7 @@ def build(spark: SparkSession, records: DataFrame) -> DataFrame:
 
 
 def family(agent: Column) -> Column:
-    """Return the first of the words that occurs in an agent, in any case; else "other"."""
+    """Return the first word, such as "firefox", that a lower-case agent contains, or "other"."""
     found = when(agent.contains("bot"), "bot")
     for word in ("firefox", "edg", "chrome", "safari"):
         found = found.when(agent.contains(word), word)

@@ -63,5 +63,5 @@ def records_of(
 
 
 def offsets(topic: str, by_partition: Mapping[int, int]) -> str:
-    """Return the offsets of partitions in the form that the options want."""
+    """Return the offsets of partitions as the text that Spark's options need."""
     return json.dumps({topic: by_partition})

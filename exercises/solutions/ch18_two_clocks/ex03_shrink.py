@@ -14,7 +14,7 @@ class Shrinker:
         self.search = self.candidates()
 
     def candidates(self) -> Iterator[list[int]]:
-        """Yield each run to play: without a part of the best one, in parts that become smaller."""
+        """Yield each run to play: the best run without one of its parts, which become smaller."""
         parts = 2
         while self.best:
             size = max(len(self.best) // parts, 1)

@@ -28,7 +28,7 @@ class Rules:
     ) -> int:
         """Return the least end of all logs in the ISR, because each member may be elected.
 
-        What a majority has is committed in Raft: there, voters refuse a candidate that lacks it.
+        Raft needs only a majority, because voters refuse a candidate without a committed record.
         """
         return max(hw, min([leo, *(end for broker, end in followers if broker in isr)]))
 

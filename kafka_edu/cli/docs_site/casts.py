@@ -59,7 +59,7 @@ class Film(NamedTuple):
 
 
 def film_of(tree: Tree, page: str) -> Film | None:
-    """Return the recording that a page shows, or None if it has none."""
+    """Return the recording that a page shows, or None if the page shows no recording."""
     found = _CHAPTER.fullmatch(page)
     if found is None:
         return None
@@ -144,7 +144,7 @@ def _cast(tree: Tree, film: Film) -> str:
 def digest_of(tree: Tree, film: Film) -> str:
     """Return a hash of all files that the film is made from.
 
-    It changes when one of them changes.
+    The hash changes when one of these files changes.
     """
     digest = hashlib.sha256()
     for path in _made_from(tree.root, film):

@@ -1,8 +1,8 @@
 """Turn the Markdown of the checkout into the Markdown that MkDocs reads.
 
 Pages keep their place, so links between pages stay as they are. A link to a source file becomes a
-link to the page that shows this file. A file name in code font becomes such a link too. A link that
-leads nowhere is reported as a problem, with its page and its target.
+link to the page that shows this file. A file name in code font becomes a link to this page too. A
+link that leads nowhere is reported as a problem, with its page and its target.
 """
 
 import ast
@@ -34,7 +34,7 @@ _PIECE: Final = re.compile(
 
 
 class Rewritten(NamedTuple):
-    """A page as MkDocs reads it, and the other files that the site needs because of it."""
+    """A page as MkDocs reads it, and the other files that the site needs for the page's links."""
 
     text: str
     pages: set[str]
@@ -89,7 +89,9 @@ class _Page:
         return f"[`{words}`]({self.file(words)})"
 
     def file(self, path: str) -> str:
-        """Return the link from this page to the file `path`, and add the file to the result."""
+        """Return the link from the current page to the file `path`, and add the file to the
+        result.
+        """
         if path.endswith(".md"):
             self.result.pages.add(path)
             return relative(self.page, staged_page(path))

@@ -20,8 +20,9 @@ _STEP: Final = 4
 def parts_of(text: str) -> Iterator[tuple[bool, str]]:
     """Yield the parts of a page as pairs (whether the part is code, its text).
 
-    Headings count as code, because links and comments stay unchanged in both. After the opening ```
-    of a code block, only the language is kept. Our pages also write there how CI runs the block.
+    Headings count as code, because links and comments stay unchanged in headings and in code. After
+    the opening ``` of a code block, our pages write the language, and also how CI runs the block.
+    Only the language is kept.
     """
     for is_code, lines in groupby(_lines(text), key=itemgetter(0)):
         yield is_code, "".join(line for _, line in lines)

@@ -120,8 +120,8 @@ def navigation(tree: Tree, pages: set[str]) -> list[NavEntry]:
             for other in pages
             if posixpath.dirname(other) == posixpath.dirname(page) and other != page
         )
-        # `navigation.indexes`: the first page of a section, here the chapter's own page, is the
-        # section's page
+        # With the theme's option `navigation.indexes`, the first page of a section becomes the page
+        # of the whole section. For a chapter, this is the chapter's own page.
         course.append({title_of(tree.text(page)): [page, *others]})
         placed |= {page, *others}
     exercises = _exercises(tree)

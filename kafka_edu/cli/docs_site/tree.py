@@ -48,8 +48,9 @@ class Tree:
     """
 
     def __init__(self, root: Path, moments: Mapping[str, tuple[str, Collection[str]]] = {}) -> None:
-        """`moments` are the pages of chapters that the live page has: each page → its chapter, and
-        the names that a simulated run of it binds. Without a live page, there are none.
+        """`moments` has an entry for each chapter in the live page: the chapter's page → the
+        chapter, and the names of the marked numbers that its simulated run measures. Without a live
+        page, it is empty.
         """
         self.root = root
         self.moments = moments
@@ -57,7 +58,7 @@ class Tree:
     def pages(self) -> list[str]:
         """Return the sorted paths of the pages that match PAGES.
 
-        They belong to the site even if no other page links to them.
+        These pages belong to the site even if no other page links to them.
         """
         found = {
             path.relative_to(self.root).as_posix()
@@ -131,7 +132,9 @@ def source_page(path: str) -> str:
 
 
 def resolve(page: str, link: str) -> str:
-    """Return the path in the checkout to which a link on a page leads. It may begin with `..`."""
+    """Return the path in the checkout to which a link on a page leads. The path may begin with
+    `..`.
+    """
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
 
 

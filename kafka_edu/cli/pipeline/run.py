@@ -58,9 +58,9 @@ class Run(NamedTuple):
 def stream_rate(lines: int) -> int:
     """Return the rate of a stream without --rate, in lines a second.
 
-    A small log covers as much of its own time as a log of 100,000 lines. Spark reads the partitions
-    one after another. If a small log were written faster, its own time would pass so fast that the
-    partitions would be too far apart in this time.
+    The lines of a small log cover as much of the log's own time as 100,000 lines do. Spark reads
+    the partitions one after another. If a small log were written fast, then much of the log's time
+    would pass while Spark reads one partition, and the other partitions would be too far behind.
     """
     return max(1, min(_HIGHEST_RATE, lines // _SHORTEST_S))
 
@@ -69,7 +69,8 @@ def apart_s(lines: int) -> int:
     """Return how far one partition may be ahead of another, in seconds of the log's time.
 
     A small log has few visitors, so its partitions do not advance evenly. With fewer than 20,000
-    lines, the result is longer than the whole log. Its windows are then written at the end.
+    lines, the result is longer than the whole log. In this case, all windows are written at the
+    end.
     """
     return 600 if lines >= 100_000 else 1_200 if lines >= 20_000 else 7_200
 

@@ -1,4 +1,4 @@
-"""Show a running pipeline: a view that fills the terminal, or plain lines if there is no terminal.
+"""Show a running pipeline in a view that fills the terminal, or as plain lines without a terminal.
 
 The first line says whether the pipeline keeps up. The next lines say why: the queries, the lag of
 each partition, and the watermark. Below are the results: lines by kind, and the newest windows.
@@ -277,7 +277,9 @@ class LiveScreen:
 
 
 class PlainScreen:
-    """Print a line of plain text when the state has changed. It is used for files and pipes."""
+    """Prints a line of plain text when the state has changed. The class is used for files and
+    pipes.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console

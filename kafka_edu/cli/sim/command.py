@@ -181,8 +181,8 @@ def _judge_parts(
     result: ScenarioResult,
     story: Story,
 ) -> bool:
-    """Show what learners' parts did, and play the run again. Return whether no part has failed, and
-    both runs are the same.
+    """Show what learners' parts did, and play the run a second time. Return True if no part has
+    failed and both runs are the same.
     """
     if not scenario.learners:
         return True
@@ -285,8 +285,8 @@ def _show_failure(console: Console, tried: Tried, plant: str) -> None:
 def _explored(
     results: list[Tried], seconds: float, played_s: float, wanted: int, until_found: bool
 ) -> Report:
-    """Return the report of a search. `played_s` are the virtual seconds that were played in these
-    `seconds`; the other results were in the state file.
+    """Return the report of a search. In `seconds` seconds, the search has played `played_s` virtual
+    seconds. Results of earlier searches come from the state file.
     """
     report = Report("sim explore")
     failed = [f"{tried.scenario} {tried.seed}" for tried in results if not tried.holds]

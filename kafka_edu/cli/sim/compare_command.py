@@ -71,7 +71,7 @@ def _say(console: Console, line: str) -> None:
 
 
 def _part(name: str, future: Played, fact: Envelope | None) -> Iterator[str]:
-    """Yield the lines about the first fact of one future that the other one does not have."""
+    """Yield the lines about the first fact of one future that the other future does not have."""
     if fact is None:
         yield f"{name} has ended"
         return
@@ -85,8 +85,9 @@ def _part(name: str, future: Played, fact: Envelope | None) -> Iterator[str]:
 
 
 def _story(future: Played, other: Played, begin: int) -> Iterator[str]:
-    """Yield the first lines about what happened from this fact on, in the words of `sim run`. Lines
-    that the other future has too, perhaps at a different time, are left out.
+    """Yield the first lines about what happened in `future` from the fact with the index `begin`
+    on, in the words of `sim run`. Lines that `other` has too, perhaps at a different time, are left
+    out.
     """
     both = {narrate(fact) for fact in other.facts[begin:]}
     lines = (

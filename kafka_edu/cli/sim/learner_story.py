@@ -1,7 +1,8 @@
 """Show each call of a learner's part in a simulated run, and compare a second run with the first.
 
-A part that answers from a clock, from random numbers or from the identity of its objects gives
-another run with the same seed. Then nothing that is seen in one run can be found again in another.
+A learner's part may use a clock, random numbers or the identity of its objects for its answers.
+Then a second run with the same seed is different, and nothing that was seen in the first run can be
+found again.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,9 @@ EVENTS: Final = (LearnerAnswered, LearnerFailed, LearnerPrinted, LearnerRetired)
 
 
 def step_line(envelope: Envelope) -> str | None:
-    """Return one answer of a learner's code as text, with its source line. None: no such fact."""
+    """Return an answer of a learner's code as text, with its source line. None if the event is not
+    such an answer.
+    """
     match envelope.event:
         case LearnerAnswered(exercise=exercise, call=call, answer=answer, line=line, source=source):
             where = f"   line {line}: {source}" if line else ""

@@ -50,7 +50,8 @@ class Story:
 def play_story(scenario: Scenario, seed: int, plant: str, story: Story) -> ScenarioResult:
     """Play a run, and return its result. `story` collects what happened in it.
 
-    A run with a learner's part has the facts of all levels: the answers of the part are facts.
+    If the run has a learner's part, the events of all levels are emitted, because the part's
+    answers are events too.
     """
     level = Level.ALL if scenario.learners else Level.STATE
     with silent_brokers(), planted(plant):
@@ -83,7 +84,9 @@ def shrunk_text(shrunk: Shrunk, rule: str, plant: str, lines: list[str]) -> str:
 
 
 def python_version() -> str:
-    """Return Python's minor version, such as 3.11. A digest names the version that gave it."""
+    """Return Python's minor version, such as 3.11. A digest names the version with which it was
+    made.
+    """
     major, minor, _ = platform.python_version_tuple()
     return f"{major}.{minor}"
 

@@ -62,7 +62,7 @@ class Proof(NamedTuple):
 
 
 def _kept_of(fields: dict[str, Any]) -> Tried | Shortened:
-    """Return what a line of the state file holds: a run, or a run that was made short."""
+    """Return the content of a line of the state file: a run, or a shortened failing run."""
     return Shortened(**fields) if "text" in fields else tried_of(fields)
 
 
@@ -82,8 +82,9 @@ class Search:
     def find(self, plant: str, progress: Progress) -> Proof:
         """Play a seed of each scenario, then the next seed of each, until a rule is broken.
 
-        With several jobs, some later runs are played too. The first one by order counts, so the
-        result does not depend on the number of jobs. Raises ResultFileError.
+        With several jobs, some later runs are played too. Of all runs that break a rule, the first
+        one in the order of play counts, so the result does not depend on the number of jobs. Raises
+        ResultFileError.
         """
         whats = [(what_of(scenario, plant), scenario) for scenario in self._scenarios]
         order = {

@@ -30,7 +30,9 @@ _LEARNER: Final = re.compile(r"(?:(\d+):)?([^=]+)=(.+)")
 
 
 def path_of(name: str) -> Path:
-    """Return the file of a scenario that comes with kafka-edu, or `name` itself."""
+    """Return the file of the scenario `name` if it comes with kafka-edu, and no file has this name.
+    Otherwise `name` is the path of a file, and this path is returned.
+    """
     if name in SHIPPED and not Path(name).exists():
         return Path(str(resources.files("kafka_edu.sim") / "scenarios" / f"{name}.sim"))
     return Path(name)
@@ -59,7 +61,8 @@ def seed_of(scenario: Scenario, given: int | None) -> int:
 
 
 def with_learners(scenario: Scenario, given: Sequence[str]) -> Scenario:
-    """Return the scenario with these learners' parts, which are those of `--learner`, too.
+    """Return the scenario with learners' parts added. `given` has the values of the option
+    `--learner`.
 
     Each file is loaded once. Raises ClickException if a part is not possible.
     """

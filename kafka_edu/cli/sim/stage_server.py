@@ -8,9 +8,10 @@ one event socket, in one order.
 
 An empty SEED is the seed of the file.
 
-With `follow`, the run goes only where another one has been: the dashboard compares two futures.
-With `resume`, a user has made the acts of the file by hand, before the run was left.
-The process ends when its standard input is closed, so it never outlives the dashboard.
+With `follow`, the run only follows a second run, up to the same moments: the dashboard compares two
+futures of a run. With `resume`, the acts in the file are acts that a user has made by hand in an
+earlier session. The process ends when its standard input is closed, so it never outlives the
+dashboard.
 """
 
 import asyncio
@@ -37,8 +38,10 @@ OPERATIONS: Final = frozenset({"id", "token", "action"})
 
 
 class StageServer:
-    """Serves a stage by sockets. Its own event loop runs only while the stage stands between
-    callbacks of the simulation. So everything is in one thread.
+    """Serves a stage by sockets. A stage plays one simulated run, which people can watch and stop.
+
+    The event loop of the sockets runs only while the stage stands still between two callbacks of
+    the simulation. So everything runs in one thread.
     """
 
     def __init__(self, scenario: Scenario, seed: int, folder: ClusterFolder, how: str = "") -> None:
@@ -83,8 +86,9 @@ class StageServer:
             await asyncio.sleep(0.02)
 
     def _is_wanted(self) -> bool:
-        """Return whether a command waits. A run that follows another one begins only for
-        subscribers, because they need its first facts.
+        """Return whether a command waits that lets the run begin. A run that follows a second run
+        begins when a subscriber connects, because the subscriber needs its first facts. For such a
+        run, only the command `sim-close` counts.
         """
         commands = [command.name for command in self._stage.commands]
         return "sim-close" in commands if self._stage.follows else bool(commands)
@@ -113,7 +117,9 @@ class StageServer:
         }
 
     def _serve(self, at_most_s: float) -> None:
-        """Serve the sockets until a command comes, or for this time. Send what is new."""
+        """Send new events to the subscribers. Then serve the sockets until a command comes, but at
+        most for `at_most_s` seconds.
+        """
         self._watched.send()
         self._loop.run_until_complete(self._turn(at_most_s))
         while self._watched.is_behind and not self._stage.commands:

@@ -1,7 +1,8 @@
 """A stage and the stream of its events, for programs that watch it and send acts to it.
 
-It has no sockets of its own: the transport of the events is handed in, and commands come as calls.
-So the same class serves a dashboard of another process, and one in the same process.
+A stage plays one simulated run. This module opens no sockets: the caller passes the transport of
+the events, and each command is a call. So the same class serves a dashboard in another process and
+a dashboard in the same process.
 """
 
 import asyncio
@@ -49,7 +50,9 @@ class CommandRefused(Exception):
 
 
 class WatchedStage:
-    """The host of a stage. Its owner iterates over `stage.turns`, and calls `send` in each turn."""
+    """The host of a stage: it passes on the stage's events, and the commands for it. The owner of
+    this object iterates over `stage.turns`, and calls `send` in each turn.
+    """
 
     def __init__(
         self,
@@ -64,9 +67,10 @@ class WatchedStage:
         opening: Opening | None = None,
         by_hand: Sequence[Act] = (),
     ) -> None:
-        """`keep` keeps a future, as `Host.keep` does. `wake` is called when a command has come.
-        A run that `follows` another one goes only where that one has been. With an `opening`, the
-        run begins at that moment. `by_hand` are acts that a user has made in an earlier stage.
+        """`keep` writes a future of the run to a file, as `Host.keep` does. `wake` is called when a
+        command has come. With `follows`, the run goes only as far as a second run that it follows.
+        With an `opening`, the run begins at the moment of the opening. `by_hand` are acts that a
+        user has made in an earlier stage.
         """
         self._keep = keep
         self._wake = wake
@@ -125,10 +129,11 @@ class WatchedStage:
         return text
 
     def send(self) -> None:
-        """Send what is new, but not more often than every SHOW_EVERY_S.
+        """Send new events and samples, but not more often than every SHOW_EVERY_S.
 
-        A run that follows another one is sampled at its points only. Samples on the way would take
-        half of the time in which it catches up, and nobody could compare them.
+        A run that follows a second run is sampled only when it stands still at the moment of the
+        second run. Samples on the way would take half of the time that it needs to get there, and
+        nobody could compare them.
         """
         if self.now_s() - self._shown_s < SHOW_EVERY_S:
             return

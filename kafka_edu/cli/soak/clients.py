@@ -1,5 +1,5 @@
 """The soak's two unmodified clients: a producer, and a consumer in a group. Both use librdkafka.
-They do not belong to this project, because the tested code must not judge itself.
+librdkafka does not belong to this project, because the tested code must not judge itself.
 
 Every record contains its number. Two bytes of memory per record are enough to know which records
 were acked and which were read, so an hour at 500 records/s costs 4 MB. librdkafka writes a log line
@@ -179,7 +179,8 @@ class SoakConsumer:
             self.read_again += not self.read.set(int(value.split(b" ", 1)[0]))
 
     def drain(self, acked: Flags, timeout_s: float) -> list[int]:
-        """Read until every acked record has been read or `timeout_s` seconds are over. Then stop.
+        """Read until every acked record has been read, at most `timeout_s` seconds. After that,
+        stop.
 
         Return the numbers of the acked records that the group did not read.
         """

@@ -137,7 +137,7 @@ class Prober:
         try:
             await client.send(probe.request, probe.version, GIVE_UP_MS)
         except (OSError, ProtocolError):
-            # The broker may close the connection instead of answering. `closed` counts these
-            # requests.
+            # The broker may close the connection and not answer the request. `Answers.closed`
+            # counts the requests of a closed connection.
             return
         deadlines.answered(now_ms())

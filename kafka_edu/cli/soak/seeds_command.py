@@ -23,7 +23,9 @@ FAILURES_SHOWN: Final = 20
 
 
 def _result(fields: dict[str, Any]) -> SeedResult:
-    """Return a result from the fields of a line of the state file. JSON has lists, not tuples."""
+    """Return a result from the fields of a line of the state file. Lists become tuples, because
+    JSON has no tuples.
+    """
     return SeedResult(
         **{**fields, "failures": tuple(fields["failures"]), "acts": tuple(fields["acts"])}
     )

@@ -1,6 +1,6 @@
-"""Start a process that helps the soak and prints lines of JSON. It ends together with the soak.
+"""Start a process that helps the soak and prints lines of JSON. The process ends with the soak.
 
-Such a process subscribes to the trace, or keeps the disk busy.
+There are two kinds of such processes: one subscribes to the trace, and one keeps the disk busy.
 """
 
 import json

@@ -1,9 +1,9 @@
 """Run one part of a soak: start a cluster and clients, kill and pause brokers, store the results.
 
-The set-up is the same as on a machine where requests once got no answer: three brokers, 56
-partitions, a producer with acks=all, a consumer of a group, many requests in flight, and a busy
-disk. Three subscribers read the trace, and one of them changes its level. Brokers are killed and
-paused for longer than their session.
+On one machine, requests once got no answer. The soak has the same set-up as that machine: three
+brokers, 56 partitions, a producer with acks=all, a consumer of a group, many requests in flight,
+and a busy disk. Three subscribers read the trace, and one of them changes its level. Brokers are
+killed and paused for longer than their session.
 """
 
 import contextlib
@@ -166,7 +166,7 @@ class SoakPart:
     def _finish(self, hurried: bool, tick: Callable[[str], None]) -> None:
         """Stop the clients and helper processes, and compare the acked with the read records.
 
-        `hurried` is true after Ctrl-C. Then shorter time limits are used.
+        `hurried` is true after Ctrl-C. If it is true, shorter time limits are used.
         """
         part, patience_s = self.part, _HURRIED_S if hurried else _DRAIN_S
         self._finishing = True

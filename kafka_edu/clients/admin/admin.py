@@ -211,8 +211,8 @@ class Admin:
     async def ask(self, call: AdminCall[K, V], timeout_ms: float | None = None) -> Results[K, V]:
         """Start a call in the core, and wait until each item has its result or its error.
 
-        All other methods use this method. A program may also pass its own call, for example a call
-        to a certain broker.
+        All methods that send requests use this method. A program may also pass its own AdminCall,
+        for example a call to a certain broker.
         """
         self._check_usable()
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -357,7 +357,9 @@ class Admin:
         *,
         timeout_ms: float | None = None,
     ) -> Results[TopicPartition, None]:
-        """Move partitions to these brokers. None cancels a move. Needs brokers of 2.4 or newer."""
+        """Move each partition to its list of brokers. None cancels a move. Needs brokers of 2.4 or
+        newer.
+        """
         return await self.ask(alter_partition_reassignments(reassignments), timeout_ms)
 
     async def list_partition_reassignments(
@@ -385,8 +387,8 @@ class Admin:
     async def list_consumer_groups(
         self, *, states: Collection[str] = (), timeout_ms: float | None = None
     ) -> Results[int, list[ConsumerGroupListing]]:
-        """Return broker → the groups that it coordinates. With `states`, only groups in these
-        states.
+        """Return broker → the groups that the broker coordinates. With `states`, return only groups
+        in one of these states.
         """
         limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         deadline = self._now() + limit

@@ -1,8 +1,8 @@
 """One call of the admin client, as data: its items, their routes, and its requests and responses.
 
 A call has items, such as the topics to delete. Each item has a route, and gets its own result or
-its own error. The core groups the items by broker and sends one request to each. If an error is
-temporary, only the items with this error are sent again.
+its own error. The core groups the items by broker and sends one request to each broker. If an error
+is temporary, only the items with this error are sent again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -9,8 +9,8 @@
             result, or an error that stays · an error that may pass: after retry.backoff.ms again
 
 An item ends with its result, with a permanent error, after `retries` new tries, or when the time of
-its call is over. An error such as NOT_CONTROLLER also says that the broker is the wrong one. Then
-the client asks again for the right broker.
+its call is over. An error such as NOT_CONTROLLER also says that the request went to the wrong
+broker. In this case, the client looks the right broker up again.
 """
 
 import random

@@ -46,6 +46,8 @@ class AdminMetadata(Metadata):
             self.controller_id = response.controller_id
 
     def controller_moved(self) -> None:
-        """Forget the controller, because that broker answered that it is not the controller."""
+        """Forget the controller, because the broker in this role has answered that it is not the
+        controller.
+        """
         self.controller_id = NO_CONTROLLER
         self.request_update()

@@ -114,11 +114,13 @@ class LeadersMoved(NamedTuple):
 def controlled_shutdown(
     broker: int, broker_epoch: int = EPOCH_NOT_CHECKED
 ) -> AdminCall[str, LeadersMoved]:
-    """Let the controller move a broker's leaderships away, as a broker requests it before it stops.
+    """Request that the controller moves a broker's leaderships away. Usually a broker sends this
+    request itself, before it stops.
 
     Kafka's admin client does not have this call, because only brokers send the request. So our
-    client has no method for it. Pass the call to `Admin.ask`. A broker that is not the controller
-    answers STALE_CONTROLLER_EPOCH. Then the request is sent again, to the controller.
+    client has no method for this call. Pass the call to `Admin.ask`. A broker that is not the
+    controller answers STALE_CONTROLLER_EPOCH. After this answer, the client sends the request
+    again, to the controller.
     """
 
     def read(

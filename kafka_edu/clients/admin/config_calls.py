@@ -1,8 +1,8 @@
-"""The admin client's calls about configs: describe_configs, alter_configs and the incremental one.
+"""The admin client's calls about configs: describe, alter and incremental_alter_configs.
 
 Every broker knows the configs of a topic. A request for the configs of one broker goes to this
-broker, because only this broker knows its properties file. The name "" means the default of all
-brokers.
+broker, because only this broker knows its properties file. The broker name "" means the defaults of
+all brokers.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -223,8 +223,8 @@ def _resource(kind: int, name: str) -> ConfigResource:
 
 
 def _routes(resources: Collection[ConfigResource]) -> dict[ConfigResource, Route]:
-    """Return the route of each resource. A broker's name that is not a number raises
-    ClientException.
+    """Return the route of each resource. Raises ClientException if the name of a broker is not a
+    number.
     """
     return {resource: _route(resource) for resource in resources}
 

@@ -1,7 +1,8 @@
 """Open an admin client, and fail soon if no broker can be reached.
 
-By itself the client tries the bootstrap servers for a minute, as Kafka's client does. For a user
-who waits this is too long. So this module reports an error as soon as each server has failed once.
+The client alone would try the bootstrap servers for a minute, as Kafka's client does. A minute is
+too long for a user who waits. So this module reports an error as soon as each server has failed
+once.
 """
 
 import asyncio

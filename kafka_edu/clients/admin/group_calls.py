@@ -1,6 +1,7 @@
 """The admin client's calls about consumer groups: their members and their committed offsets.
 
-Only the coordinator of a group knows it. So a list of all groups needs a request to each broker.
+Only the coordinator of a group knows the group. So a list of all groups needs a request to each
+broker.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -90,7 +91,7 @@ class ConsumerGroupDescription(NamedTuple):
 def list_groups_of(
     brokers: Collection[int], states: Collection[str]
 ) -> AdminCall[int, list[ConsumerGroupListing]]:
-    """Ask each of these brokers for the groups that it coordinates."""
+    """Ask each broker of `brokers` for the groups that this broker coordinates."""
 
     def read(
         requested: Requested[int], answer: Message

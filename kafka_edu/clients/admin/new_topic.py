@@ -1,8 +1,8 @@
 """Create a topic for a demo, an exercise or an act, even if the controller changes meanwhile.
 
-By itself the admin client sends a request again after a lost answer. If the topic exists then, the
-client does not know who has created it. So here the client sends each request once, and this module
-does the retries.
+If an answer is lost, the admin client usually sends its request again. If the broker then answers
+that the topic exists, the client does not know who has created the topic. So in this module the
+client sends each request only once, and the module itself repeats it.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ def make_topic(
 ) -> None:
     """Create a topic. The controller chooses the brokers of its replicas.
 
-    It raises the errors of `until_taken`.
+    Raises the errors of `until_taken`.
     """
     _make(bootstrap_servers, NewTopic(topic, partitions, replication_factor, configs=configs))
 

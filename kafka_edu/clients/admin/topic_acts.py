@@ -1,4 +1,5 @@
-"""Acts on topics and partitions, by an admin client: on a real cluster, and on a simulated one.
+"""Acts on topics and partitions, which an admin client carries out on a real or a simulated
+cluster.
 
 The words of an act are those of the supervisor's table of acts: `topic`, `partition`, `partitions`
 and `replicas`. An act returns what was done, in one line.

@@ -82,7 +82,9 @@ class TopicDescription(NamedTuple):
 
 
 class NewTopic(NamedTuple):
-    """A topic to create. With `assignments`, do not set the two numbers."""
+    """A topic to create. With `assignments`, do not set `num_partitions` and
+    `replication_factor`.
+    """
 
     name: str
     num_partitions: int = DEFAULT
@@ -93,8 +95,8 @@ class NewTopic(NamedTuple):
 
 
 def usual_replicas(brokers: int) -> int:
-    """Return the number of replicas of a topic, if nobody chose another one: 3, or fewer if the
-    cluster has fewer brokers.
+    """Return the number of replicas of a topic for which nobody has chosen a number: 3, or fewer if
+    the cluster has fewer brokers.
     """
     return min(MOST_REPLICAS, brokers)
 
@@ -138,7 +140,9 @@ def describe_topics(topics: Collection[str]) -> AdminCall[str, TopicDescription]
         nodes = {node.id: node for node in nodes_of(metadata)}
 
         def known(ids: Sequence[int]) -> tuple[Node, ...]:
-            """Return the brokers. A broker that is not alive has no address, as in Kafka."""
+            """Return the brokers with these ids. A broker that is not alive gets no address, as in
+            Kafka.
+            """
             return tuple(nodes.get(each, Node(each, "", -1)) for each in ids)
 
         found: dict[str, TopicDescription | ClientException] = {}

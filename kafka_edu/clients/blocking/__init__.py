@@ -7,7 +7,7 @@
 
 Each call returns when it is done. The clients wrap the asyncio clients of `clients/producer`,
 `clients/consumer` and `clients/admin`. Each client has an event loop in its own thread. So the
-clients also work in a notebook, where another loop runs already. docs/clients.md describes them.
+clients also work in a notebook, where an event loop runs already. docs/clients.md describes them.
 """
 
 from kafka_edu.clients.blocking.admin import Admin

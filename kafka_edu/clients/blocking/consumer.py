@@ -29,13 +29,13 @@ _OLDEST_UNREAD_S: Final = 1.0
 
 
 class Consumer(BlockingClient[consumer.Consumer]):
-    """Reads records from a Kafka cluster. One thread uses it; another may close it.
+    """Reads records from a Kafka cluster. Only one thread may use it, but any thread may close it.
 
-    `for` polls several records at once, because each call to the other thread takes time. But a
-    record counts as processed only when the program requests the next one. So before any other
-    call, the position goes back to the first record that the program has not got yet. After such a
-    call `for` first polls only one record again. So if a program commits each record, no record is
-    fetched twice.
+    A `for` loop polls several records at once, because each call from the program's thread to the
+    consumer's thread takes time. But a record counts as processed only when the program requests
+    the next record. So before each call of a different method, the position goes back to the first
+    record that the program has not got yet. After such a call, the `for` loop begins again with
+    polls of one record. So if a program commits each record, no record is fetched twice.
     """
 
     def __init__(self, config: Mapping[str, object], *, trace: Tracer | None = None) -> None:
@@ -53,7 +53,8 @@ class Consumer(BlockingClient[consumer.Consumer]):
         """Go back to the first record that the program has not got yet. Runs in the client's
         thread.
 
-        If the group has taken a partition away, the partition's new member reads these records.
+        If the group has given one of the partitions to a different member, that member reads the
+        records that the program has not got.
         """
         self._most = 1
         if not self._unread:
@@ -75,7 +76,7 @@ class Consumer(BlockingClient[consumer.Consumer]):
         on_revoked: Listener | None = None,
         on_lost: Listener | None = None,
     ) -> None:
-        """Read these topics as a member of the group. The next `poll()` joins it.
+        """Read these topics as a member of the group. The next `poll()` joins the group.
 
         `poll()`, `for`, `unsubscribe()` and `close()` call the listeners, in the program's thread.
         A listener may call the consumer, for example to commit or to seek.

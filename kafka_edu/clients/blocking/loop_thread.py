@@ -1,9 +1,10 @@
 """An event loop in a thread, and calls that wait for its results.
 
-The program's thread gives a call to the loop and waits. While it waits, the loop may give work back
-to it: a rebalance listener runs in the program's thread, so it can call the client again. If Ctrl-C
-raises KeyboardInterrupt during the wait, the call is cancelled, and `run` returns only when the
-call has ended. So the next call never begins while the previous one still runs.
+The program's thread gives a call to the loop and waits. While the program's thread waits, the loop
+may give work back to this thread: a rebalance listener runs in the program's thread, so the
+listener can call the client. If Ctrl-C raises KeyboardInterrupt during the wait, the call is
+cancelled, and `run` returns only when the call has ended. So the next call never begins while the
+previous one still runs.
 """
 
 import asyncio
@@ -57,8 +58,8 @@ class LoopThread:
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Run a call in the loop. Return its result, or raise its error.
 
-        Raises WrongThreadException if a callback calls it in the loop's own thread. Raises
-        CancelledError if another thread stops the loop or has stopped it.
+        Raises WrongThreadException if a callback calls `run` in the loop's own thread. Raises
+        CancelledError if another thread has stopped the loop, or stops it during the call.
         """
         if threading.current_thread() is self._thread:
             raise WrongThreadException

@@ -43,8 +43,8 @@ class RecordFuture:
     def result(self, timeout_s: float | None = None) -> RecordMetadata:
         """Wait for the record's metadata and return it, or raise its error.
 
-        Raises TimeoutException after `timeout_s`. Without it, the wait ends after max.block.ms and
-        delivery.timeout.ms, because then the record has an error.
+        Raises TimeoutException after `timeout_s`. Without `timeout_s`, the wait lasts at most
+        max.block.ms plus delivery.timeout.ms, because the record has an error after that time.
         """
         if not self.done():
             try:
@@ -120,8 +120,9 @@ class _Handed(NamedTuple):
 class Producer(BlockingClient[producer.Producer]):
     """Sends records to a Kafka cluster. Several threads may use it.
 
-    `send` passes a record to the client's thread and returns. There one task puts the records into
-    batches, in their order. If each `send` waited for that thread, it would take 0.2 ms.
+    `send` passes a record to the client's thread and returns. In the client's thread, one task puts
+    the records into batches, in the order of the calls. If each `send` waited for the client's
+    thread, a call would take 0.2 ms.
     """
 
     def __init__(self, config: Mapping[str, object], *, trace: Tracer | None = None) -> None:

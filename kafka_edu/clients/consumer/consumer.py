@@ -191,8 +191,9 @@ class Consumer:
             self._timer = self._loop.call_later(max(due, 1) / 1000, self._turn)
 
     def _has_just_run(self, now: float) -> bool:
-        """Return whether the core has run in this ms, and nothing has happened since then. A
-        consumer in a group may have more to do, because `poll()` continues a rebalance.
+        """Return whether the core has run at `now`, in the same ms, and has nothing more to do. The
+        result is False for a consumer in a group, because `poll()` may have to continue a
+        rebalance.
         """
         return self._ran_ms == now and not self._scheduled and not self._subscriptions.in_group
 
@@ -260,16 +261,17 @@ class Consumer:
         on_revoked: RebalanceListener | None = None,
         on_lost: RebalanceListener | None = None,
     ) -> None:
-        """Read these topics as a member of the group. The next `poll()` joins it.
+        """Read these topics as a member of the group. The next `poll()` joins the group.
 
         A pattern, such as `re.compile("web-.*")`, means every topic whose whole name matches, also
         if the topic is created later. The consumer finds a new topic within metadata.max.age.ms.
         Internal topics match only with exclude.internal.topics=false.
 
-        `poll()` calls `on_revoked` before the consumer gives up partitions. This is the place to
-        commit. It calls `on_assigned` after the consumer got more partitions. This is the place to
-        seek. If partitions are already lost, it calls `on_lost`, or `on_revoked` if there is no
-        `on_lost`. If a listener raises an exception, `poll()` raises it too.
+        `poll()` calls `on_revoked` before the consumer gives up partitions. In this listener, the
+        program can commit. `poll()` calls `on_assigned` after the consumer got more partitions. In
+        this listener, the program can seek. If partitions are already lost, `poll()` calls
+        `on_lost`, or `on_revoked` if there is no `on_lost`. If a listener raises an exception,
+        `poll()` raises the same exception.
         """
         self._check_usable()
         self._check_group()
@@ -379,8 +381,9 @@ class Consumer:
     def _turn_with(self, records: list[ConsumerRecord]) -> None:
         """Send the next fetch while the program processes `records`, which `poll()` returns.
 
-        The position is already after these records. So a bug in this step must not lose them.
-        `_turn` keeps its exception, and the next `poll()` raises it.
+        The position is already after these records. So if a bug raises an exception in this step,
+        `poll()` must still return the records. `_turn` keeps the exception, and the next `poll()`
+        raises it.
         """
         try:
             self._turn()
@@ -627,8 +630,8 @@ class Consumer:
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, FoundOffset | None]:
-        """Return for each time the first record that is not older. Return None if there is no such
-        record.
+        """Return for each partition the first record that is not older than the given time. Return
+        None for a partition without such a record.
         """
         found = await self._look_up(timestamps, timeout_ms)
         return {tp: None if each.offset == NO_OFFSET else each for tp, each in found.items()}

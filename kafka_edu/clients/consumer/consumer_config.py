@@ -224,8 +224,8 @@ class ConsumerInterceptor(Protocol):
     """
 
     def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
-        """Return the records that `poll()` must return. If this raises an error, they stay
-        unchanged.
+        """Return the records that `poll()` must return. If this method raises an error, `poll()`
+        returns the records unchanged.
         """
         ...
 

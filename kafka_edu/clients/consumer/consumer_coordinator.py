@@ -1,9 +1,9 @@
 """Keeps a consumer in its group (Kafka: ConsumerCoordinator.java, AbstractCoordinator.java).
 
-`poll` runs when the program calls `Consumer.poll()`. Only there may the consumer give up or take
-partitions, because only there the program has no records in work. The event loop may call `run` at
-any time. `run` sends heartbeats and other requests. So the consumer stays in its group while the
-program processes records, for at most max.poll.interval.ms.
+`poll` runs when the program calls `Consumer.poll()`. The consumer may give up or take partitions
+only in `poll`, because at this time the program does not work on records. The event loop may call
+`run` at any time. `run` sends heartbeats and other requests. So the consumer stays in its group
+while the program processes records, for at most max.poll.interval.ms.
 
 If all assignors of the consumer support it, a rebalance is cooperative (KIP-429). Otherwise it is
 eager. Example: the consumer a has 4 partitions, and b is new in the group.
@@ -238,7 +238,9 @@ class ConsumerCoordinator:
         return self._subscriptions.type is SubscriptionType.PARTITIONS
 
     def _auto_committed(self, error: ClientException | None) -> None:
-        """Allow the next automatic commit. Without a coordinator, only one commit waits."""
+        """Allow the next automatic commit, because the previous one has ended. So at most one
+        automatic commit waits while there is no coordinator.
+        """
         self._auto_committing = False
 
     def _begin_rebalance(self, now: float) -> None:
@@ -270,7 +272,7 @@ class ConsumerCoordinator:
         }
 
     def _revoke_committed(self, error: ClientException | None) -> None:
-        """Continue the rebalance, because the commit before it has succeeded or failed."""
+        """Continue the rebalance, because the commit that it waited for has succeeded or failed."""
         self._committing = None
         if self._membership.state is MembershipState.REVOKING:
             self._revoke()
@@ -300,7 +302,9 @@ class ConsumerCoordinator:
         )
 
     def _take_assignment(self) -> None:
-        """Give up the partitions that are not in the new assignment. Then take the new ones."""
+        """Give up the partitions that are not in the new assignment. Then take the new
+        partitions.
+        """
         going = tuple(tp for tp in self._subscriptions.assigned() if tp not in self._assignment)
         if going:
             self.callback = RebalanceCallback(RebalanceStep.REVOKED, going)
@@ -366,8 +370,8 @@ class ConsumerCoordinator:
     def _knows_topics(self) -> bool:
         """Return whether the consumer knows which topics it reads.
 
-        With a pattern, it first asks the brokers for new metadata. Without this, each member that
-        finds a new topic later would begin another rebalance.
+        With a pattern, the consumer first asks the brokers for new metadata. Otherwise each member
+        that finds a new topic later would begin one more rebalance.
         """
         if self._subscriptions.pattern is None:
             return True

@@ -1,6 +1,6 @@
 """The parts of a consumer that make decisions, and how they work together.
 
-They need no socket and no clock. The consumer, the simulator and the tests all use them.
+These parts need no socket and no clock. The consumer, the simulator and the tests use them.
 """
 
 import random
@@ -101,7 +101,7 @@ class ConsumerCore:
         self.coordinator.poll(now)
 
     def run(self, now: float) -> None:
-        """Send each request that can be sent now, and end what is too late."""
+        """Send each request that can be sent now, and end requests whose time is over."""
         self._match_pattern()
         self._use_topics(now)
         self.connections.poll(now)

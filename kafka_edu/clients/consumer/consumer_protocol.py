@@ -27,7 +27,9 @@ NEWEST: Final = 1
 
 
 class StickyUserData(Message, valid="0-1", flexible="none"):
-    """The partitions that a member had, as sticky reports them. No version comes before them."""
+    """The partitions that a member had before, in the form in which the assignor sticky reports
+    them. These bytes do not begin with a version.
+    """
 
     previous_assignment: list[AssignedTopicPartitions] = field(
         Array(AssignedTopicPartitions), "0+", "The partitions that the member had."

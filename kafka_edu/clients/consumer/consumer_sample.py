@@ -1,6 +1,7 @@
 """The state of a consumer at one moment, as an event for the dashboard and for recordings.
 
-The tracer requests it ten times a second while somebody watches. Otherwise it is not made.
+The tracer requests this event ten times a second while a dashboard or a recording needs it.
+Otherwise the event is not made.
 """
 
 from kafka_edu.clients.consumer.consumer_config import ConsumerConfig

@@ -1,14 +1,15 @@
 """Fetches records, and keeps them until `poll()` returns them (Kafka: Fetcher.java).
 
-A partition is fetched if it has a position, is not paused, and has no waiting records here. So for
-a slow program, at most one response of each broker is fetched in advance. Each broker has one fetch
-in flight. The broker answers it when it has fetch.min.bytes, or after fetch.max.wait.ms.
+A partition is fetched if it has a position, is not paused, and the fetcher has no records of it
+that wait for `poll()`. So for a slow program, at most one response of each broker is fetched in
+advance. At most one fetch is in flight to each broker. The broker answers the fetch when it has
+fetch.min.bytes, or after fetch.max.wait.ms.
 
 With client.rack, a leader may name a follower near the consumer. Then the consumer reads from the
 follower, for metadata.max.age.ms or until an error (KIP-392).
 
 Fetches to a broker form a session (KIP-227). The next fetch only names partitions whose position
-has changed. Followers use the same class for the session.
+has changed. Followers use the same class for their sessions.
 """
 
 from collections import deque
@@ -164,8 +165,8 @@ class Fetcher:
                 self._look_up(tp, timestamp)
 
     def _look_up(self, tp: TopicPartition, timestamp: int) -> None:
-        """Find the offset of a reset. If the partition then still has no position, the same lookup
-        may begin again after retry.backoff.ms.
+        """Ask for the offset to which a position is reset. If the partition has no position after
+        the answer, the same lookup may begin again after retry.backoff.ms.
         """
 
         def found(result: FoundOffset | None, error: ClientException | None, now: float) -> None:
@@ -191,9 +192,10 @@ class Fetcher:
         in flight. O(partitions).
 
         The broker answers a fetch for partitions without new records only after fetch.max.wait.ms.
-        Until then no other fetch goes to this broker. So while the records of another partition of
-        this broker wait for `poll()`, such a fetch is not sent: the other partition would soon have
-        to wait for its next records (Kafka got a similar rule in 2025: KAFKA-17182).
+        Until then no second fetch goes to this broker. Example: a broker leads web-0 and web-1.
+        Records of web-0 wait for `poll()`, and web-1 has no new records. No fetch for web-1 is sent
+        now. Otherwise web-0 could not be fetched before the answer to this fetch. Kafka got a
+        similar rule in 2025: KAFKA-17182.
 
         `_look_at_all` takes most of the time, so it is called only if something has changed.
         """
@@ -247,8 +249,9 @@ class Fetcher:
         self._looked_at = (-1, -1)
 
     def _is_held_back(self, tp: TopicPartition, now: float) -> bool:
-        """Return whether the partition must not be fetched now, because of an error before. O(1).
-        A version of the metadata that is newer than a stale one is already requested.
+        """Return whether the partition must not be fetched now, because of an earlier error. O(1).
+        After an error of stale metadata, it must wait for newer metadata, which is already
+        requested.
         """
         return (
             self._not_before_ms.get(tp, now) > now or self._stale.get(tp) == self._metadata.version

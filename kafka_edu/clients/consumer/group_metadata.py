@@ -20,5 +20,5 @@ class ConsumerGroupMetadata(NamedTuple):
 
     @property
     def names_a_member(self) -> bool:
-        """Return whether there is a membership, and not only the group's name."""
+        """Return whether the metadata names a member of the group, and not only the group."""
         return self != ConsumerGroupMetadata(self.group_id)

@@ -133,7 +133,7 @@ class GroupOffsets:
     def commit(self, offsets: Offsets, on_done: OnCommitted | None, *, retry: bool) -> GiveUp:
         """Commit offsets. With `retry`, commit again after a temporary error.
 
-        Return a function that cancels the commit. Then `on_done` is not called.
+        Return a function that cancels the commit. After a cancel, `on_done` is not called.
         """
         commit = _Commit(offsets, on_done, retry)
         self._commits[commit] = None

@@ -117,7 +117,9 @@ class Membership:
         )
 
     def leave_generation(self, reason: str, *, keep_member_id: bool = False) -> None:
-        """Leave the generation. With `keep_member_id`, the next join is as the same member."""
+        """Leave the generation. With `keep_member_id`, the consumer joins again as the same
+        member.
+        """
         if not keep_member_id:
             self.member_id = NO_MEMBER_ID
         self.generation = NO_GENERATION

@@ -1,8 +1,8 @@
 """Check positions after a change of the leader (Kafka: OffsetsForLeaderEpochClient.java; KIP-320).
 
 After an unclean election, the new leader may lack records that the consumer has read, and may have
-others at their offsets. A consumer that continues at its old position would skip these other
-records. So it asks the new leader where the epoch of its last record ends:
+different records at their offsets. A consumer that continues at its old position would skip these
+different records. So the consumer asks the new leader where the epoch of its last record ends:
 
     old leader, epoch 3    … 8 9 10 11         the consumer has read up to 11: its position is 12
     new leader, epoch 4    … 8 9 | 10' 11' 12'
@@ -70,10 +70,11 @@ class PositionValidation:
         """Partition → the version of the metadata that named a wrong leader for it."""
 
     def run(self, now: float) -> bool:
-        """Send the questions that are due, in one request to each leader. O(partitions).
+        """Ask the leaders where epochs end, if a question is due. Send one request to each leader.
+        O(partitions).
 
-        Return whether positions became valid at once, because their leader cannot answer the
-        request.
+        Return whether some positions became valid at once. This happens if the leader does not
+        support the request.
         """
         waiting = self._subscriptions.in_state(FetchState.AWAIT_VALIDATION)
         if not waiting:
@@ -108,7 +109,9 @@ class PositionValidation:
         return min(waits, default=NEVER)
 
     def _send(self, node: int, partitions: list[TopicPartition], now: float) -> bool:
-        """Send the questions to a leader. Return False if the leader is too old for them."""
+        """Ask a leader where the epochs of these partitions end. Return False if the leader is too
+        old for this request.
+        """
         version = self._connections.version(node, ApiKey.OFFSET_FOR_LEADER_EPOCH, _NEWEST)
         requested = {tp: self._subscriptions.fetch_position(tp) for tp in partitions}
         if version < _FIRST_FOR_CONSUMERS:

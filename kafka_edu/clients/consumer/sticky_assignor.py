@@ -35,7 +35,8 @@ def sticky_assign(
 def cooperative_sticky_assign(
     partitions_per_topic: Mapping[str, int], subscriptions: Mapping[str, MemberSubscription]
 ) -> Assignment:
-    """Assign as sticky does, but leave out each partition that another member still has.
+    """Assign as sticky does, but leave out each partition that moves and that its old member still
+    has.
 
     The old member sees that these partitions are missing, gives them up, and joins again. In this
     second rebalance no member has them, so they go to their new member. O(sticky + partitions).
@@ -192,7 +193,8 @@ class _Improvement:
         return min(self._takers[topic], key=lambda member: (self._count[member], member))
 
     def _balance(self, movable: set[TopicPartition]) -> int:
-        """Return the sum of the differences between all members. 0 is perfect.
+        """Return how unequal the members' numbers of partitions are: the sum of the differences
+        between any two members. 0 means that all numbers are equal.
 
         A member counts only if it can get or lose a partition.
         """
@@ -222,8 +224,8 @@ class _Improvement:
         return moved
 
     def _improve_by_a_chain(self, movable: list[TopicPartition]) -> bool:
-        """Move one partition from each member of a chain to the next, if this balances the two
-        ends.
+        """Find a chain of members, and move one partition from each member to the next member of
+        the chain. Do this only if it makes the first and the last member more equal.
 
         Example: a has 6, b has 5 and c has 4. c cannot take any partition of a, but b can, and c
         can take one of b. Kafka has no such step, so its assignment can be less balanced.
@@ -257,8 +259,8 @@ class _Improvement:
         self._count[last] += 1
 
     def _move(self, tp: TopicPartition, target: str) -> None:
-        """Move `tp`. If another partition of the topic moved away from `target`, move that back
-        instead.
+        """Move `tp` to the member `target`. If a different partition of the same topic has moved
+        from `target` to the first member of `tp` before, move that partition back instead.
         """
         source = self._moves.get(tp, (self._owner[tp], ""))[0]
         back = [

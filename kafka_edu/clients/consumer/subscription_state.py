@@ -353,8 +353,8 @@ class SubscriptionState:
     def note_leader(self, tp: TopicPartition, leader: int, leader_epoch: int) -> bool:
         """Record a new leader. Return whether the position must be validated for this leader. O(1).
 
-        This is necessary if the leader or its epoch has changed. It is impossible if the epoch of
-        the last record is unknown.
+        A validation is necessary if the leader or its epoch has changed. It is impossible if the
+        epoch of the last record is unknown.
         """
         partition = self._of(tp)
         if (
@@ -379,7 +379,9 @@ class SubscriptionState:
         )
 
     def _awaits(self, tp: TopicPartition, requested: FetchPosition) -> _Partition | None:
-        """Return the partition if this position is still being validated."""
+        """Return the partition if the position `requested` is still being validated, otherwise
+        None.
+        """
         partition = self._partitions.get(tp)
         if partition is None or partition.state is not FetchState.AWAIT_VALIDATION:
             return None
@@ -455,7 +457,7 @@ class SubscriptionState:
         self._await_reset(tp, _TIMESTAMPS[self._reset], why)
 
     def _resetting(self, tp: TopicPartition, timestamp: int) -> _Partition | None:
-        """Return the partition if it still waits for the offset of this timestamp."""
+        """Return the partition if it still waits for the offset of `timestamp`, otherwise None."""
         partition = self._partitions.get(tp)
         if partition is None or partition.state is not FetchState.AWAIT_RESET:
             return None
@@ -560,7 +562,9 @@ class SubscriptionState:
         return max(partition.high_watermark - partition.position, 0)
 
     def in_state(self, state: FetchState) -> list[TopicPartition]:
-        """Return the partitions in this state. O(partitions), or O(1) if there is none."""
+        """Return the partitions in the state `state`. O(partitions), or O(1) if there are no such
+        partitions.
+        """
         if not self._counts[state]:
             return []
         return [tp for tp, each in self._partitions.items() if each.state is state]

@@ -1,16 +1,16 @@
 """Read a topic as an extra member of a group, until standard input closes or the parent ends.
 
-The dashboard starts this process to show a rebalance, and stops it with SIGSTOP to show a member
-that is silent. On Linux the kernel kills the process when its parent ends, even while the process
-is stopped.
+The dashboard starts this process to show a rebalance, and stops it with SIGSTOP to show a silent
+group member. On Linux the kernel kills the process when its parent ends, even while the process is
+stopped.
 
     python -m kafka_edu.clients.load.guest_consumer BOOTSTRAP GROUP TOPIC CLIENT-ID [commit]
         [SESSION-TIMEOUT-MS]
 
 It uses librdkafka, so that the group also has a client that is not part of this project.
 
-Without `commit` it commits no offsets. So the group's other members read its records again. A load
-that counts records then misses none.
+Without `commit` it commits no offsets. So the other members of the group later read the same
+records, and a load that counts the records that it reads misses none.
 """
 
 import contextlib

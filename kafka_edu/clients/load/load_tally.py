@@ -1,9 +1,9 @@
 """Compare the acked records with the records that were read, while the load is running.
 
 Each record contains its number. An ack says that record n is stored at this partition and offset. A
-consumer reads a partition in order. So if it has passed the offset of an acked record without
-finding that record there, the record is lost. Only records that are acked but not read yet, or read
-but not acked yet, need memory.
+consumer reads a partition in order. So if a consumer has passed the offset of an acked record and
+has not found the record there, the record is lost. Only records that are acked but not read yet, or
+read but not acked yet, need memory.
 """
 
 import heapq
@@ -45,7 +45,8 @@ class LoadTally:
     """The counts of one load. Only one thread at a time may call the methods."""
 
     def __init__(self, *, compacted: bool = False) -> None:
-        """`compacted` says whether the topic is compacted. Then no missing record counts as lost.
+        """`compacted` says whether the topic is compacted. If it is, no missing record counts as
+        lost.
 
         In a compacted topic, a newer record with the same key may have replaced the missing one.
         """
@@ -105,9 +106,8 @@ class LoadTally:
         return self._gone(gone) if gone else gone
 
     def _read_again(self, record: StoredRecord) -> None:
-        """Count a record below the position.
-
-        The record was either read before, or counted as lost until now.
+        """Count a record whose offset is below the position up to which the partition was read.
+        Either the record was read before, or it has counted as lost until now.
         """
         place = record.partition, record.offset
         if self._lost.get(place) == record.number:

@@ -1,7 +1,7 @@
-"""The clients of `kafka-edu load`: our own producers and consumers, which use the load's tracer.
+"""The clients of `kafka-edu load`: our own producers and consumers.
 
-So their events and samples reach dashboards and recordings. They are tasks of the event loop that
-also calls `Load.tick` and serves the load's events.
+The clients use the load's tracer, so dashboards and recordings get their events and samples. The
+clients are tasks of the event loop that also calls `Load.tick` and serves the load's events.
 """
 
 import asyncio
@@ -169,7 +169,7 @@ class OwnProducer:
 
     async def _send(self) -> bool:
         """Send the next record. Return False if the producer had no memory or no metadata for it.
-        Then the record counts as not sent.
+        In this case, the record counts as not sent.
         """
         spec = self._spec
         number = self._first + self.sent * spec.producers
@@ -220,7 +220,7 @@ class OwnProducer:
     async def finish(self, timeout_s: float) -> int:
         """Stop sending, and wait for the answers.
 
-        Return the number of records without an answer. Each of them fails with an error.
+        Return the number of records without an answer. Each of these records fails with an error.
         """
         self._stop.set()
         end_s = asyncio.get_running_loop().time() + timeout_s
@@ -286,5 +286,5 @@ class OwnConsumer:
 
 
 def _ended_by_bug(client: str, error: BaseException) -> Refused:
-    """Return the outcome by which a load shows that one of its clients works no more."""
+    """Return the outcome by which a load reports that a bug has ended one of its clients."""
     return Refused(-1, f"the {client} has ended by a bug: {type(error).__name__}: {error}")

@@ -1,9 +1,9 @@
 """Choose a partition for each record (Kafka: DefaultPartitioner.java, StickyPartitionCache.java).
 
 All records with the same key go to the same partition, because the partition is computed from the
-key by murmur2. Records without a key may go to any partition. But if each record went to another
-partition, many batches would fill slowly. So the sticky partitioner fills one partition's batch,
-and then chooses another partition (KIP-480).
+key by murmur2. Records without a key may go to any partition. But if the records were spread over
+all partitions, many batches would fill slowly. So the sticky partitioner fills one partition's
+batch, and then chooses another partition (KIP-480).
 """
 
 import random

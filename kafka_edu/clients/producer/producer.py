@@ -107,7 +107,7 @@ class FutureRecordMetadata:
 
     @property
     def in_batch(self) -> bool:
-        """Whether the record was put into a batch. If not, it has failed at once."""
+        """Whether the record was put into a batch. A record without a batch has failed at once."""
         return self._batch is not None
 
     def done(self) -> bool:
@@ -115,8 +115,8 @@ class FutureRecordMetadata:
         return self._error is not None or self._outcome() is not None
 
     def exception(self) -> KafkaException | None:
-        """Return the record's error, or None if it is stored. Raises InvalidStateError if it is not
-        done.
+        """Return the record's error, or None if the record is stored. Raises InvalidStateError if
+        the record has neither yet.
         """
         if self._error is not None:
             return self._error
@@ -126,8 +126,8 @@ class FutureRecordMetadata:
         return found[2].error
 
     def result(self) -> RecordMetadata:
-        """Return the record's metadata, or raise its error. Raises InvalidStateError before
-        that.
+        """Return the record's metadata, or raise its error. Raises InvalidStateError if the record
+        has neither yet.
         """
         error = self.exception()
         if error is not None:
@@ -675,17 +675,17 @@ class Producer:
 
         `group` is `consumer.group_metadata()`, or only the group's name for brokers older than
         Kafka 2.5. Do not also commit with the consumer. Raises CommitFailedException if the group
-        has removed the consumer. Then abort the transaction.
+        has removed the consumer. After this error, abort the transaction.
         """
         metadata = ConsumerGroupMetadata(group) if isinstance(group, str) else group
         await self._until_ended(self._of_transactions().send_offsets(offsets, metadata))
 
     async def commit_transaction(self) -> None:
-        """Send all records, and commit the transaction when each is stored.
+        """Send all records, and commit the transaction when each record is stored.
 
-        If the transaction cannot be committed, raises the reason. Then abort it. After a
-        TimeoutException, call this again, because it is not yet known whether the transaction is
-        committed.
+        Raises the reason if the transaction cannot be committed. In this case, abort the
+        transaction. After a TimeoutException, call this method again instead, because it is not yet
+        known whether the transaction is committed.
         """
         await self._until_ended(self._of_transactions().commit())
 

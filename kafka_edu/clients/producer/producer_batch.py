@@ -285,7 +285,8 @@ class ProducerBatch:
             listener()
 
     def split(self, first_number: int, now: float) -> "list[ProducerBatch]":
-        """Divide a closed batch into two or more batches of about half its size, and return them.
+        """Divide a closed batch into two or more batches of about half the size, and return the new
+        batches.
 
         The futures and callbacks belong to the new batches. The new batches share the memory of
         this batch, and keep its sequence numbers.

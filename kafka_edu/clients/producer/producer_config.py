@@ -194,8 +194,8 @@ class ProducerRecord(NamedTuple):
 
 
 class ProducerInterceptor(Protocol):
-    """Is called for each record, when it is sent and at its end (Kafka: ProducerInterceptor.java;
-    KIP-42).
+    """Is called for each record when the record is sent, and when it is acknowledged or has failed
+    (Kafka: ProducerInterceptor.java; KIP-42).
     """
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:

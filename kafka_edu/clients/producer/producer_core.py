@@ -1,6 +1,7 @@
 """The parts of a producer that make decisions, and the settings that each part gets.
 
-`build_core` makes these parts for the producer and for tests. They need no socket and no clock.
+`build_core` makes these parts for the producer and for tests. These parts need no socket and no
+clock.
 """
 
 import random

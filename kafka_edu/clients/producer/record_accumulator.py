@@ -18,8 +18,8 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class MemoryWaiter:
-    """A `send()` that waits for memory. It gets all of its memory at once. The first waiter is
-    served first.
+    """A `send()` that waits for memory. A waiter gets all of its memory at once, and the first
+    waiter is served first.
     """
 
     __slots__ = ("granted", "on_granted", "size")
@@ -248,7 +248,7 @@ class RecordAccumulator:
 
     @staticmethod
     def _by_leader(sendable: Iterable[PartitionQueue], metadata: Metadata, next_ms: float) -> Ready:
-        """Return these queues by the brokers that lead their partitions."""
+        """Return the brokers that lead the partitions of these queues, each with its queues."""
         queues: dict[int, list[PartitionQueue]] = {}
         unknown: set[str] = set()
         for queue in sendable:
@@ -269,14 +269,14 @@ class RecordAccumulator:
         assign: Callable[[ProducerBatch], None],
         now: float,
     ) -> list[ProducerBatch]:
-        """Take and close one batch of each queue, up to `max_bytes` in total. The first may be
-        larger.
+        """Take and close one batch of each queue, up to `max_bytes` in total. Only the first batch
+        may be larger.
 
         The broker `node` leads the partitions of all queues. `may_drain` decides whether a batch
-        may be sent now. `assign` gives a batch its sequence number. The first queue changes with
-        each request to this broker, so that no partition starves. This needs a counter for each
-        broker. With one counter for two brokers that take turns, half of the partitions would never
-        be first.
+        may be sent now. `assign` gives a batch its sequence number. Each request to this broker
+        begins with a different queue, so that no partition starves. For this, each broker has its
+        own counter. With one counter for two brokers that take turns, half of the partitions would
+        never be first.
         """
         waiting = list(queues)
         turn = self._turns[node] = self._turns.get(node, 0) + 1
@@ -297,7 +297,7 @@ class RecordAccumulator:
     def _take(
         self, queue: PartitionQueue, assign: Callable[[ProducerBatch], None], now: float
     ) -> ProducerBatch:
-        """Take the first batch out of its queue, and close it. It is sent now."""
+        """Take the first batch out of its queue, and close the batch, because it is sent now."""
         batch = queue.batches[0]
         self._pop(queue)
         assign(batch)
@@ -326,8 +326,8 @@ class RecordAccumulator:
             del self._filled[queue.tp]
 
     def mute(self, tp: TopicPartition, muted: bool) -> None:
-        """If `muted`, hold the partition's next batch back, because a batch is in flight. Otherwise
-        end this.
+        """If `muted` is true, hold the partition's next batch back, because a batch is in flight.
+        If it is false, let the next batch be sent again.
         """
         self._queue(*tp).muted = muted
 
@@ -339,9 +339,10 @@ class RecordAccumulator:
         self._insert(batch)
 
     def _insert(self, batch: ProducerBatch) -> None:
-        """Insert a batch at the front, or after other such batches with lower sequence numbers.
+        """Insert a batch that is sent again into its queue: before all new batches, and in the
+        order of the sequence numbers of the batches that are sent again.
 
-        Without sequence numbers, the batches' numbers give the order.
+        If a batch has no sequence number, the numbers of the batches give the order.
         """
         queue = self._queue(*batch.tp)
         batches = queue.batches
@@ -434,7 +435,9 @@ class RecordAccumulator:
             self.pool.free(reserved)
 
     def queues(self) -> list[PartitionQueue]:
-        """Return the queues of all partitions that were used, also empty ones. O(partitions)."""
+        """Return the queues of all partitions to which records were sent, including empty queues.
+        O(partitions).
+        """
         return [queue for by_partition in self._queues.values() for queue in by_partition.values()]
 
     @property

@@ -1,8 +1,8 @@
 """Sends the batches of the accumulator, and handles the answers (Kafka: Sender.java).
 
-`run` makes one round. It finds the brokers for which a batch is ready, takes the batches out of the
-accumulator, and sends one request to each broker. `_on_response` handles the answers later. A batch
-ends in one of three ways: it is acknowledged, it is put back to be sent again, or it fails.
+`run` finds the brokers for which a batch is ready, takes the batches out of the accumulator, and
+sends one request to each broker. `_on_response` handles the answers later. A batch ends in one of
+three ways: it is acknowledged, it is put back to be sent again, or it fails.
 """
 
 import logging
@@ -150,8 +150,8 @@ class Sender:
     def _run_transactions(self, transactions: Transactions, now: float) -> None:
         """Send the requests of the transaction. If it is being aborted, its batches are not sent.
 
-        EndTxn waits for each request with batches, even if they have expired. Otherwise a broker
-        could append one of them after the transaction's end.
+        EndTxn is sent only after each request with batches has its answer, even if the batches have
+        expired. Otherwise a broker could append such a batch after the transaction's end.
         """
         assert self._txn is not None
         producer = self._txn.producer
@@ -172,9 +172,9 @@ class Sender:
         return partition.leader, partition.leader_epoch
 
     def _in_order(self, batch: ProducerBatch) -> bool:
-        """Return whether this batch may be sent now without changing the order of its partition.
+        """Return whether a batch may be sent now without changing the order of its partition.
 
-        Samples call this too, so it must change nothing.
+        Samples of the producer's state call this method too, so it must change nothing.
         """
         return self._txn is None or self._txn.may_drain(batch, self._leader(batch))
 
@@ -215,8 +215,8 @@ class Sender:
     def next_run_ms(self, now: float) -> float:
         """Return the number of ms until `run` must be called next. NEVER if nothing waits.
 
-        This does not call the accumulator again, because the last `run` has stored its answer. Code
-        that adds a batch after that wakes the sender.
+        This method does not ask the accumulator, because the last `run` has stored the
+        accumulator's answer. Code that adds a batch later wakes the sender.
         """
         due = self._connections.next_poll_ms(now)
         if self._transactions is not None:

@@ -141,9 +141,9 @@ class TransactionManager:
         self.fail(ProducerFencedException(self.transactional_id or ""))
 
     def abortable(self, error: KafkaException, *, bump_epoch: bool = False) -> None:
-        """Put the transaction into the state in which it must be aborted. With `bump_epoch`, the
-        next transaction is safe only with a new epoch. If the coordinator cannot raise the epoch,
-        end the producer.
+        """Put the transaction into the state in which it must be aborted. `bump_epoch` says that
+        the next transaction is safe only with a new epoch. In this case, if the coordinator cannot
+        raise the epoch, the producer ends.
         """
         if self.producer.is_fatal:
             return
@@ -282,7 +282,8 @@ class TransactionManager:
     def failed(self, batch: ProducerBatch, error: KafkaException, exhausted: bool) -> None:
         """Record that a batch has failed.
 
-        With `exhausted`, it has no retries or no time left. So it may be stored nevertheless.
+        `exhausted` says that the batch has no retries or no time left. Such a batch may be stored
+        nevertheless.
         """
         if error.error in FATAL:
             self.fail(error)
@@ -304,8 +305,8 @@ class TransactionManager:
 
     @staticmethod
     def _close_gap(partition: _Partition, refused: ProducerBatch) -> None:
-        """Close the gap of a refused batch, which is not stored: lower the sequence numbers after
-        it.
+        """Close the gap that a refused batch leaves, because it is not stored: lower the sequence
+        numbers of the batches after it.
 
         Kafka: adjustSequencesDueToFailedBatch. An old coordinator does not raise the epoch, so the
         numbers continue in the next transaction.

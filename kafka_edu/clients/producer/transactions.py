@@ -128,8 +128,9 @@ class _Step(StrEnum):
 class Transactions:
     """The open transaction and the calls that wait. The sender owns it.
 
-    `connections` are those of the producer. They are used for FindCoordinator. `own_connections` go
-    only to the coordinators, and `own_metadata` has their addresses.
+    `connections` are the producer's connections, which are also used for FindCoordinator.
+    `own_connections` go only to the coordinators, and `own_metadata` has the coordinators'
+    addresses.
     """
 
     def __init__(
@@ -194,7 +195,9 @@ class Transactions:
             self._result = None
 
     def init(self) -> TransactionalResult:
-        """Get the producer's id and epoch. This fences all older producers with the same id."""
+        """Get the producer's id and epoch. All older producers with the same transactional id are
+        fenced.
+        """
         return self._begin_call(Call.INIT_TRANSACTIONS, State.INITIALIZING, "init_transactions()")
 
     def begin(self) -> None:
@@ -222,7 +225,9 @@ class Transactions:
     def send_offsets(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
     ) -> TransactionalResult:
-        """Add a group's offsets to the transaction. They are stored if it is committed."""
+        """Add a group's offsets to the transaction. They are stored when the transaction is
+        committed.
+        """
         self._producer.check(Call.SEND_OFFSETS)
         if not group.group_id:
             raise IllegalStateException("The group has no name.", "Give the consumer a group.id.")
@@ -383,7 +388,9 @@ class Transactions:
     def _refused(
         self, link: CoordinatorLink, request: ApiKey, error: Errors, now: float
     ) -> Verdict:
-        """Carry out the consequence of an error answer, and return this consequence."""
+        """Do what an error answer demands, for example retry, or abort the transaction. Return the
+        verdict, which says what was done.
+        """
         verdict = verdict_of(request, error)
         failure: ClientException = link.refused(error)
         match verdict:

@@ -1,9 +1,9 @@
 """A copy of one cluster's metadata, which makes answers to clients.
 
 The program of book §6.5.2 keeps five fields of MetadataResponse. The copy in this module is a
-complete Metadata response for all topics. It answers in every version from 0 to the highest version
-that the target serves. The codec leaves out the fields that an older version lacks. In some old
-versions, brokers also gave other values. The copy does the same (MetadataRewrite).
+complete Metadata response for all topics. The copy answers in every version from 0 to the highest
+version that the target serves. The codec leaves out the fields that an older version lacks. In some
+old versions, brokers also gave other values. The copy does the same (MetadataRewrite).
 
 The copy offers no version newer than the target's, because the target did not send the fields of a
 newer version.
@@ -40,7 +40,7 @@ If the target's highest version is lower, that version is used. Version 10 has e
 class MetadataCopy:
     """The cluster as one broker described it at one moment.
 
-    A copy never changes: a newer one replaces it.
+    A copy never changes: a newer copy replaces it.
     """
 
     response: MetadataResponse

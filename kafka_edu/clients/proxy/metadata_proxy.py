@@ -99,10 +99,9 @@ class MetadataProxy:
         return table
 
     def advertised(self, client_id: str) -> VersionTable:
-        """Return the APIs of the ApiVersions response: `versions`, and others with
-        `target_versions`.
+        """Return the APIs of the ApiVersions response: those of `versions`.
 
-        With `target_versions`, these also include the APIs that all clusters of this client serve.
+        With `target_versions`, also return the APIs that all clusters of this client serve.
         """
         own = self.versions(client_id)
         copies = [

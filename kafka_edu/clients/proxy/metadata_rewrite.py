@@ -22,9 +22,9 @@ LISTS_DEAD_REPLICAS: Final = 1
 
 
 class MetadataRewrite:
-    """The rule that makes answers from another cluster's metadata (book §6.5.2).
+    """The rule by which the proxy makes answers from the metadata of its target (book §6.5.2).
 
-    It keeps no state.
+    The object keeps no state.
     """
 
     def topics(

@@ -2,7 +2,7 @@
 
 A copy can be played back without a connection to its cluster, even if the cluster no longer exists.
 The file is JSON with the fields of Metadata's schema, so people can read and change it. For
-example, change a broker's host in the file. Then clients see the effect of a wrong
+example, if you change a broker's host in the file, clients see the effect of a wrong
 advertised.listeners, without a cluster that has this fault.
 """
 

@@ -3,10 +3,10 @@
     Unknown → Up ⇄ Down                 Recorded
     Unknown → Down
 
-A target is left out if it does not answer or has not had a request yet. Otherwise a client would be
-sent to brokers that do not exist. The proxy sends requests to each target again and again. Health
-decides what an answer or a failure means. A copy that is played back from a file is never
-refreshed, and always serves.
+Clients are not sent to a target that does not answer or has not had a request yet. Otherwise a
+client would be sent to brokers that do not exist. The proxy sends requests to each target again and
+again. Health decides what an answer or a failure means. A copy that is played back from a file is
+never refreshed, and always serves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,8 +62,9 @@ class Target:
     def to_ask(self) -> list[Address]:
         """Return the addresses to try. The address that answered last is first.
 
-        Then come the configured addresses, and then the brokers in the copy. Kafka's clients work
-        in the same way: a configured address is needed only for the first answer.
+        After it come the configured addresses, and then the addresses of the brokers in the copy.
+        Kafka's clients work in the same way: a configured address is needed only for the first
+        answer.
         """
         known = (
             [Address(broker.host, broker.port) for broker in self.copy.brokers] if self.copy else []

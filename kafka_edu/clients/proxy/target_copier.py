@@ -2,11 +2,11 @@
 Target.
 
 The connection stays open. The broker that answered gets the next request too. The other brokers get
-a request only if it does not answer. Previous hop: ProxyServer's refresh. Next hop: the target's
-brokers. Their answer goes to Target.
+a request only if this broker does not answer. Previous hop: ProxyServer's refresh. Next hop: the
+target's brokers, whose answer goes to Target.
 
-It sends single requests and does not use our clients, because it copies a whole answer in one
-version.
+This module sends single requests and does not use our clients, because it copies a whole answer in
+one version.
 """
 
 from typing import Final

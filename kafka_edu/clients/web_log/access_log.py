@@ -11,8 +11,9 @@ A line has Apache's Combined Log Format and one additional field, the request ti
 the line with its leftmost fault. So a pipeline can keep bad lines apart (quarantine) and count
 them.
 
-The other functions compute what the pipeline computes: windows, exact percentiles, sessions. They
-work on a list in memory. Spark computes the same for data that does not fit into memory.
+The other functions of this module compute what the Spark pipeline computes: windows, exact
+percentiles, sessions. The functions work on a list in memory, and Spark on data that does not fit
+into memory.
 """
 
 import re
@@ -153,7 +154,7 @@ def first_fault(text: str) -> Reason:
     """Return the leftmost fault of a bad line.
 
     If the end of the line cuts off a field, the fault is CUT. A cut inside the last field cannot be
-    noticed, because the digits that are left form a number too.
+    noticed, because the remaining digits are a valid number too.
     """
     position = 0
     for pattern, allowed, fault in _FIELDS:

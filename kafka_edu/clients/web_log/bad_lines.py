@@ -17,7 +17,7 @@ def _cut(line: bytes, number: int) -> bytes:
 
 
 def _not_text(line: bytes, number: int) -> bytes:
-    """Put an umlaut into the agent as one byte, as old programs write it."""
+    """Put an umlaut into the user agent as one byte (Latin-1), as old programs do."""
     at = line.rindex(b' "') + 2
     return line[:at] + b"B\xfccher-%d " % (number % 100_000) + line[at:]
 

@@ -47,7 +47,7 @@ class Kind(IntEnum):
 class Request(NamedTuple):
     """A method and a path.
 
-    `weight` says how often it occurs among the requests of a visitor's kind.
+    `weight` says how common this request is among the requests of its kind of visitor.
     """
 
     method: str
@@ -148,7 +148,8 @@ def pages() -> list[str]:
 
 
 def requests() -> list[Request]:
-    """Return all requests: first those of persons, then those for assets, then probes.
+    """Return all requests: first the requests of persons, then the requests for assets, then the
+    probes of scanners.
 
     The requests of persons are weighted by Zipf's law (1 / rank ** 1.1).
     """
@@ -166,7 +167,9 @@ def requests() -> list[Request]:
 
 
 def choices(weights: Sequence[float]) -> list[int]:
-    """Return a table of CHOICES indices. Each index occurs as often as its weight says."""
+    """Return a table with CHOICES entries, which are indices of `weights`. Each index occurs as
+    often as its weight says.
+    """
     sums = list(accumulate(weights))
     ends = [round(CHOICES * one / sums[-1]) for one in sums]
     return [
@@ -194,7 +197,8 @@ def quantiles_exponential(mean: int) -> list[int]:
 
 
 def sessions_by_minute(sessions_a_second: float, unit: int) -> list[int]:
-    """Return how many sessions have started since midnight, for each minute and the end of a day.
+    """Return how many sessions have started since midnight, at the start of each minute and at the
+    end of the day.
 
     The numbers are in units of 1 / `unit` session. Most sessions start at 20:00 UTC.
     """
@@ -208,7 +212,7 @@ def sessions_by_minute(sessions_a_second: float, unit: int) -> list[int]:
 
 
 def day_rhythm(time_ms: int) -> float:
-    """Return how busy the site is at this time of day, as a multiple of its mean.
+    """Return how busy the site is at this time of day, as a multiple of the day's mean.
 
     The result is 0.2 at 08:00 and 1.8 at 20:00 UTC. Its mean over a day is 1.
     """

@@ -143,7 +143,8 @@ class LogGenerator:
     def next_block(self, max_lines: int | None = None) -> LogBlock:
         """Return the next lines, at most `max_lines` of them, and count them in `truth`.
 
-        If the block has more lines, the rest is lost. So limit only the last block.
+        If the block has more lines, its other lines are lost. So use `max_lines` only for the last
+        block.
         """
         block = self._block()
         if max_lines is not None and len(block) > max_lines:
@@ -190,8 +191,9 @@ class LogGenerator:
     def _lines_in_order(self) -> tuple[Int64s, ...]:
         """Return the next lines in the order in which they are written, as four columns.
 
-        The columns are arrival, time, session, and whether the line is an asset. Lines that are
-        written after the start of a later session wait until that session is made.
+        The columns are arrival, time, session, and whether the line is an asset. A line may be
+        written after the start of a later session. Such a line waits until the later session is
+        made.
         """
         while True:
             made = self._sessions_made()
@@ -280,7 +282,9 @@ class LogGenerator:
 
 
 class _Tables:
-    """The tables of `catalogue` as arrays. They are indexed by random numbers below CHOICES."""
+    """The tables of `catalogue` as arrays. Random numbers below CHOICES are the indices of the
+    arrays.
+    """
 
     def __init__(self, settings: LogSettings) -> None:
         requests = catalogue.requests()
@@ -396,7 +400,7 @@ class _Tables:
             for prefix, _ in catalogue.BREAKS
         }
         self.too_late_ms = 2_000 * (settings.watermark_s + max(settings.gap_s, settings.window_s))
-        # The number of clients is high: a client's next session begins only after twice the longest
+        # There are so many clients that a client's next session begins only after twice the longest
         # time of a session. So two sessions of one client never overlap.
         longest_s = LONGEST_SESSION_MS / 1000 + settings.gap_s
         at_once = 1.8 * settings.lines_a_second / MEAN_LINES_A_SESSION * longest_s

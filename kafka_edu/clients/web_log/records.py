@@ -10,7 +10,8 @@ from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 class LogRecord(NamedTuple):
     """One line as a record.
 
-    The key is the line's first word, the client's address. So the lines of a session stay in order.
+    The key is the line's first word, the client's address. So all lines of a session go to one
+    partition, and stay in order.
     """
 
     value: bytes

@@ -1,11 +1,12 @@
 """Fit a web log's settings to its number of lines, so that a small log has every kind of fault too.
 
 A session that is too late is written a quarter to half an hour after its time. With a fixed number
-of lines a second, a small log ends before that, and no line of it is too late. So a small log gets
-fewer lines a second, and covers about as much time as a large one. It also gets a larger share of
-sessions that are too late, because it has few sessions.
+of lines a second, a small log ends before that time, and none of its lines is too late. So a small
+log gets fewer lines a second, and covers about as much time as a large log. It also gets a larger
+share of sessions that are too late, because it has few sessions.
 
-Only the settings differ. `generator` makes the lines and counts the truth as for any other log.
+Only the settings of a small log are different. `generator` makes its lines and counts its true
+statistics in the same way as for a large log.
 """
 
 from typing import Final

@@ -1,9 +1,9 @@
 """Turn columns of numbers into lines of text, many lines at once.
 
 Each field is looked up in a table of texts of equal width, which are filled up with zero bytes. The
-texts of one line form a row of a matrix. Then all zero bytes are removed in one pass, and the rest
-is the text of the lines. This takes about 0.5 µs for each line. Python's own formatting takes
-several µs.
+texts of one line form a row of a matrix. All zero bytes of the matrix are removed in one pass, and
+the remaining bytes are the text of the lines. This method takes about 0.5 µs for each line.
+Python's own formatting takes several µs.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,9 @@ def padded(texts: Iterable[str]) -> Texts:
 
 
 class LogText:
-    """The tables of texts, and a matrix that each block of lines uses again."""
+    """The tables of texts, and a matrix of bytes. The same matrix is used for each block of
+    lines.
+    """
 
     users: Final = USERS
 
@@ -58,8 +60,9 @@ class LogText:
         self._request = padded(f' +0000] "{one.method} {one.path} HTTP/1.1" ' for one in requests)
         self._status = padded(f"{one} " for one in range(600))
         # A number is written with two tables of four digits each. The upper table has no leading
-        # zeros. The lower table has two halves: one without leading zeros, for numbers below
-        # 10,000, and one with them. One row is "-".
+        # zeros. The lower table has two halves: the half without leading zeros is for numbers below
+        # 10,000, and the half with leading zeros is for larger numbers. One more row of the lower
+        # table is "-".
         self._upper = padded(["", *(str(one) for one in range(1, FOUR_DIGITS))])
         self._lower = padded(
             [

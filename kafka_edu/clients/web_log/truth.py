@@ -1,9 +1,9 @@
-"""The true statistics of a web log. They are counted while `generator` makes the log.
+"""The true statistics of a web log, which are counted while `generator` makes the log.
 
-Whether a line is late depends on the order of the lines. A line is `late` if a line before it has a
-later time. It is `too late` if that time is later by more than the watermark. A streaming job may
-drop lines that are too late, but it must count all others. So `windows` has the lines that are not
-too late. `windows_of_all` has every good line, as a batch job finds them.
+Whether a line is late depends on the order of the lines. A line is `late` if an earlier line of the
+log has a later time. It is `too late` if that time is later by more than the watermark. A streaming
+job may drop lines that are too late, but it must count all others. So `windows` has the lines that
+are not too late. `windows_of_all` has every good line, as a batch job finds them.
 """
 
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -72,7 +72,7 @@ class Windows:
     def held(self) -> int:
         """Return the number of request times in memory.
 
-        They belong to windows that are not closed.
+        These request times belong to windows that are not closed yet.
         """
         return self._held
 
@@ -234,7 +234,7 @@ class LogTruth:
 
     @property
     def lines_by_session(self) -> dict[int, int]:
-        """Return number of lines in a session → number of such sessions."""
+        """Return number of lines in a session → number of sessions with that many lines."""
         return _counts(self._lines_of)
 
     @property
@@ -257,7 +257,7 @@ class LogTruth:
     def windows_held(self) -> int:
         """Return the number of request times in memory.
 
-        They determine how much memory a long log needs.
+        This number determines how much memory a long log needs.
         """
         return self._windows.held + self._windows_of_all.held
 

@@ -25,7 +25,7 @@ class MemberKey(NamedTuple):
 
 
 class Expects(Protocol):
-    """The part of GroupRebalancer that decides whether a DelayedHeartbeat may end."""
+    """The methods of GroupRebalancer that a DelayedHeartbeat calls."""
 
     def is_heartbeat_fulfilled(
         self, group: GroupMetadata, member_id: str, is_pending: bool
@@ -40,8 +40,8 @@ class DelayedHeartbeat(DelayedOperation):
     """Waits for a member's next sign of life.
 
     A sign of life is Heartbeat, JoinGroup, SyncGroup or OffsetCommit. A sign of life completes this
-    operation and starts the next one. If the session time-out expires first, the member is removed
-    from the group.
+    operation and starts the next DelayedHeartbeat. If the session time-out expires first, the
+    member is removed from the group.
 
     A pending member (`is_pending`, KIP-394) has an id, and must send JoinGroup with that id within
     its session time-out. The operation waits under the member's key in the purgatory "Heartbeat".

@@ -44,7 +44,7 @@ class SyncKey(NamedTuple):
 
 
 class Rebalancing(Protocol):
-    """The part of GroupRebalancer that is called when a DelayedJoin or DelayedSync has ended."""
+    """The methods of GroupRebalancer that a DelayedJoin or DelayedSync calls when it has ended."""
 
     def on_complete_join(self, group: GroupMetadata) -> None: ...
 
@@ -54,8 +54,8 @@ class Rebalancing(Protocol):
 class DelayedJoin(DelayedOperation):
     """Waits until all known members of a group have joined again.
 
-    Meanwhile their JoinGroup requests get no response. When the longest rebalance time-out of all
-    members is over, members that have not joined are removed. Next:
+    While this operation waits, their JoinGroup requests get no response. When the longest rebalance
+    time-out of all members is over, members that have not joined are removed. Next:
     `GroupRebalancer.on_complete_join` (group_rebalancer.py).
     """
 
@@ -147,7 +147,7 @@ class InitialDelayedJoin(DelayedJoin):
         return "the initial delay is over" if by is CompletedBy.TIMEOUT else by.value
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """Return the number of members so far; the wait itself depends only on time."""
+        """Return how many members have joined so far, although the wait ends only by time."""
         return (
             Requirement(
                 self._group.group_id,
@@ -167,8 +167,8 @@ def join_barrier(
 ) -> DelayedJoin:
     """Return the operation that waits for the group's members, when a rebalance begins.
 
-    The group still has the state from before the rebalance. This function does not use `time`; a
-    learner's function in its place does.
+    When this function is called, the group still has its state from before the rebalance. In an
+    exercise, a learner's function replaces this one and may need `time`; this function does not.
     """
     if group.state is GroupState.EMPTY:
         remaining_ms = max(group.rebalance_timeout_ms - initial_delay_ms, 0)

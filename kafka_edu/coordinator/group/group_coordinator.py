@@ -3,9 +3,9 @@
 (Kafka: GroupCoordinator.scala; book 001, 002 §6; spec O1, O2.) No method of this class waits. A
 request's function `respond` is called with the response, either at once or later, when the request
 need not wait any more. First each request is checked: does this broker coordinate the group at all?
-Then the member is checked. It may be fenced (FENCED_INSTANCE_ID), unknown (UNKNOWN_MEMBER_ID), or
-of an old generation (ILLEGAL_GENERATION). Each kind of request has one `handle_…` method, which
-decides the response in each state of the group.
+Then the member is checked, because it may be fenced (FENCED_INSTANCE_ID), unknown
+(UNKNOWN_MEMBER_ID), or of an old generation (ILLEGAL_GENERATION). Each kind of request has one
+`handle_…` method, which decides the response in each state of the group.
 
     JoinGroup   → waits for the other members    → the new generation
     SyncGroup   → waits for the leader's request → the member's assignment
@@ -390,9 +390,9 @@ class GroupCoordinator:
     ) -> None:
         """Handle OffsetCommit: commit offsets of the group.
 
-        Without a generation (-1), a commit is allowed only while the group has no members. A member
-        may still commit during PreparingRebalance, because it learns of the rebalance only by its
-        next heartbeat. It may not commit during CompletingRebalance.
+        A commit that names no generation (-1) is allowed only while the group has no members. A
+        member may still commit during PreparingRebalance, because it learns of the rebalance only
+        by its next heartbeat. During CompletingRebalance a member may not commit.
         """
         error = self._status(group_id, empty_id_is_valid=True)
         group = self._manager.get_group(group_id) if error is Errors.NONE else None
@@ -435,8 +435,8 @@ class GroupCoordinator:
     ) -> None:
         """Handle TxnOffsetCommit: commit offsets as part of a transaction.
 
-        They become valid when the transaction commits. Member and generation are checked if the
-        producer sends them (KIP-447).
+        The offsets become valid when the transaction commits. If the producer sends a member id and
+        a generation, both are checked (KIP-447).
         """
         error = self._status(group_id)
         if error is not Errors.NONE:
@@ -527,8 +527,8 @@ class GroupCoordinator:
     ) -> tuple[Errors, list[tuple[str, str, str]]]:
         """Handle ListGroups: return (group, protocol type, state) of the groups in these states.
 
-        An empty `states` means all groups. While a partition is being loaded, the list comes with
-        the error COORDINATOR_LOAD_IN_PROGRESS.
+        An empty `states` means all groups. While a partition is being loaded, the list may be
+        incomplete, and the error is COORDINATOR_LOAD_IN_PROGRESS.
         """
         if not self.is_active:
             return Errors.COORDINATOR_NOT_AVAILABLE, []

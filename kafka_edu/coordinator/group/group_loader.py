@@ -44,7 +44,7 @@ class LoadedGroup(NamedTuple):
 class GroupLoader:
     """Reads one partition; only the task that loads the partition uses this object.
 
-    Memory O(groups and offsets that remain), time O(records).
+    Memory O(groups and valid offsets), time O(records).
     """
 
     def __init__(self) -> None:
@@ -119,7 +119,8 @@ class GroupLoader:
 def make_group(loaded: LoadedGroup, now_ms: int, trace: Tracer | None) -> GroupMetadata:
     """Create the group in the state that its last record describes. O(members + offsets).
 
-    The group is Stable if it has members, else Empty. Its members must send heartbeats again.
+    The group is Stable if it has members, else Empty. The group's members must send heartbeats
+    again.
     """
     value = loaded.value
     members = value.members if value is not None else []

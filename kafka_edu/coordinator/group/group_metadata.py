@@ -133,7 +133,9 @@ class GroupMetadata:
         return self.leader_id == member_id
 
     def static_member_id(self, group_instance_id: str | None) -> str | None:
-        """Return the member id that now belongs to the instance id; None if there is none."""
+        """Return the member id that now belongs to the instance id; None if no member has this
+        instance id.
+        """
         return None if group_instance_id is None else self._static_members.get(group_instance_id)
 
     def is_static_member_fenced(
@@ -169,7 +171,9 @@ class GroupMetadata:
         )
 
     def add_pending_member(self, member_id: str, client_id: str, client_host: str) -> None:
-        """Record a member id that a client just received; the group waits until it joins."""
+        """Record a member id that a client just received; the group waits until this client
+        joins.
+        """
         self.pending_members[member_id] = None
         if self._trace:
             self._trace(
@@ -182,7 +186,8 @@ class GroupMetadata:
             )
 
     def add(self, member: MemberMetadata, respond: JoinCallback | None = None) -> int:
-        """Add a member, whose JoinGroup waits if `respond` is given. The first member leads.
+        """Add a member. The first member becomes the leader. If `respond` is given, the member's
+        JoinGroup waits for its response.
 
         Returns the number of the trace event, or 0 without a trace.
         """
@@ -264,9 +269,10 @@ class GroupMetadata:
         )
 
     def remove(self, member_id: str) -> MemberMetadata | None:
-        """Remove a member and return it; None if it was unknown. The caller emits the event.
+        """Remove a member and return it; None if the member was unknown. The caller emits the
+        event.
 
-        If it was the leader, the next member becomes the leader.
+        If the removed member was the leader, the next member becomes the leader.
         """
         member = self.members.pop(member_id, None)
         if member is None:
@@ -359,7 +365,8 @@ class GroupMetadata:
     def supports_protocols(self, protocol_type: str, names: Collection[str]) -> bool:
         """Return whether a member with these protocols may join the group.
 
-        It must have the group's protocol type, and at least one protocol that all members support.
+        The member must have the group's protocol type, and at least one protocol that all members
+        support.
         """
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(names)

@@ -154,7 +154,9 @@ class GroupMetadataManager:
         return self.partition_for(group_id) in self._loading
 
     def is_group_local(self, group_id: str) -> bool:
-        """Return whether this broker coordinates the group; True even while it is being loaded."""
+        """Return whether this broker coordinates the group; True even while the group is being
+        loaded.
+        """
         partition = self.partition_for(group_id)
         return partition in self._owned or partition in self._loading
 
@@ -191,7 +193,8 @@ class GroupMetadataManager:
     def begin_loading(self, partition: int, leader_epoch: int) -> None:
         """Record that the load of a partition begins, because this broker now leads it.
 
-        The caller has already unloaded the groups from an earlier leadership of the same partition.
+        If this broker has led the partition before, the caller has already unloaded the groups from
+        that time.
         """
         self._loading[partition] = leader_epoch
 
@@ -428,7 +431,7 @@ class GroupMetadataManager:
 
         An Empty group that has no offsets left becomes Dead and is removed too. Tombstones are
         appended to the log without waiting for the result. If a tombstone is lost, the next
-        coordinator still has the old entry, and removes it at a later clean-up.
+        coordinator loads the old offset or group again, and removes it at a later clean-up.
         """
         now_ms = self._time.milliseconds()
         count = 0

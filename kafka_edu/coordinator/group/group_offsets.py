@@ -1,17 +1,17 @@
 """The committed offsets of a group, and the offsets that are being written.
 
 (Kafka: the offset half of GroupMetadata.scala; KIP-98, KIP-211, KIP-447.) A commit is *prepared*
-before it is appended to the log. It becomes *valid* when the log has it. So an offset that a client
-reads back is never lost later. Between the two steps the commit is pending. A pending offset does
-not expire, and its group is not removed.
+before it is appended to the log, and becomes *valid* when the log has it. So an offset that a
+client reads back is never lost later. Between these two steps the commit is pending. A pending
+offset does not expire, and its group is not removed.
 
     prepare → append → appended: valid, unless a later one in the log is valid already
                      → failed: dropped
 
-A commit within a transaction is prepared and appended in the same way. Then it waits for the end of
-the transaction, which its producer id identifies. A commit marker makes it valid, and an abort
-marker drops it. While the commit waits, a reader that requires stable offsets gets
-UNSTABLE_OFFSET_COMMIT.
+A commit within a transaction is prepared and appended in the same way. After that the commit waits
+for the end of the transaction, which is known by the producer id. A commit marker makes the commit
+valid, and an abort marker drops it. While the commit waits, a reader that requires stable offsets
+gets UNSTABLE_OFFSET_COMMIT.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -23,7 +23,7 @@ from kafka_edu.coordinator.group.offset_and_metadata import CommittedOffset, Off
 class GroupOffsets:
     """The offsets of one group; only its GroupMetadata owns this object.
 
-    All operations are O(offsets named); `expired` is O(offsets).
+    `expired` is O(all offsets); every other operation is O(offsets in its arguments).
     """
 
     __slots__ = ("_pending", "_pending_transactional", "committed")
@@ -173,7 +173,7 @@ class GroupOffsets:
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """Forget the committed and pending offsets of these partitions.
 
-        Returns the committed ones, so that the caller can write tombstones.
+        Returns the forgotten committed offsets, so that the caller can write tombstones.
         """
         removed = {}
         for tp in partitions:

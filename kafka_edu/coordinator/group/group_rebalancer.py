@@ -109,10 +109,10 @@ class GroupRebalancer:
         request.
 
         A stable group whose protocol stays the same continues without a rebalance, and the member
-        gets its old assignment. Its response names the old leader's id, even if this member was the
-        leader. So the member does not make a new assignment, which a stable group would not accept.
-        In CompletingRebalance, the leader's assignment may contain the old member id, so the group
-        begins to rebalance again.
+        gets its old assignment. The response names the leader's old member id, even if this member
+        was the leader. So the member does not make a new assignment, which a stable group would not
+        accept. In CompletingRebalance, the leader's assignment may contain the old member id, so
+        the group begins to rebalance again.
         """
         leader_before = group.leader_id
         instance = member.group_instance_id or ""
@@ -228,7 +228,7 @@ class GroupRebalancer:
     ) -> None:
         """Remove a member, and answer its waiting requests with UNKNOWN_MEMBER_ID.
 
-        If the member's client is still alive, it can then join again.
+        If the member's client is still alive, the client can join again after this response.
         """
         group.answer_join(member, JoinGroupResult(Errors.UNKNOWN_MEMBER_ID, ""))
         group.answer_sync(member, SyncGroupResult(Errors.UNKNOWN_MEMBER_ID))
@@ -362,7 +362,7 @@ class GroupRebalancer:
     def store_assignment(self, group: GroupMetadata, assignments: dict[str, bytes]) -> None:
         """Write the leader's assignment to the log, and then send it to the members.
 
-        If another rebalance begins before the log has it, the assignment is dropped.
+        If another rebalance begins before the log has the assignment, the assignment is dropped.
         """
         generation_id = group.generation_id
         complete = {member_id: assignments.get(member_id, b"") for member_id in group.members}

@@ -53,8 +53,9 @@ def offset_key(group_id: str, tp: TopicPartition) -> bytes:
 def offset_value(value: OffsetAndMetadata, protocol: ProtocolVersion) -> bytes:
     """Return a committed offset as the bytes of a record's value.
 
-    Version 1 has an expire time and no leader epoch. It is written below
-    inter.broker.protocol.version 2.1, and also if the client set the time when the offset expires.
+    Version 1 has an expire time and no leader epoch. Version 1 is written if
+    inter.broker.protocol.version is below 2.1, or if the client has set the time when the offset
+    expires.
     """
     version = 1 if protocol < (2, 1) or value.expire_timestamp is not None else 3
     return _with_version(

@@ -1,9 +1,9 @@
 """Read the subscriptions and assignments that consumers exchange through the coordinator.
 
 (Kafka: computeSubscribedTopics in GroupMetadata.scala, ConsumerProtocol.java.) The coordinator
-passes the members' data on without reading them. There are two exceptions. The coordinator must
-know which topics a group still reads, before it removes offsets (KIP-211, KIP-496). And its events
-list each member's topics and partitions.
+passes the members' data on without reading them. There are two exceptions. Before the coordinator
+removes offsets, it must know which topics a group still reads (KIP-211, KIP-496). And the
+coordinator's events list each member's topics and partitions.
 """
 
 import struct
@@ -49,7 +49,9 @@ def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
 
 
 def partitions_of(assignment: bytes) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return each topic's partitions in an assignment; () if it is empty or unreadable."""
+    """Return each topic's partitions in an assignment; () if the assignment is empty or
+    unreadable.
+    """
     try:
         (version,) = _VERSION.unpack_from(assignment)
         if version < 0:

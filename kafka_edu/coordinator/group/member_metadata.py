@@ -57,12 +57,12 @@ class MemberMetadata:
     SyncGroup, OffsetCommit), the member is dead. The *rebalance* time-out is how long a rebalance
     waits until the member joins again, and then until it sends SyncGroup.
 
-    A member whose JoinGroup or SyncGroup waits for a response cannot send heartbeats, so it counts
-    as alive. But the client of a new member may die while it waits, and nobody would notice. So the
-    JoinGroup of a new member may wait for at most five minutes.
+    A member whose JoinGroup or SyncGroup waits for a response cannot send heartbeats, so the member
+    counts as alive. But the client of a new member may die while its JoinGroup waits, and nobody
+    would notice. So the JoinGroup of a new member may wait for at most five minutes.
 
-    A static member (KIP-345) also has an instance id, which its user chose. With it the member can
-    come back under a new member id without a rebalance.
+    A static member (KIP-345) also has an instance id, which its user chose. With the instance id,
+    the member can come back under a new member id without a rebalance.
     """
 
     __slots__ = (
@@ -145,7 +145,7 @@ class MemberMetadata:
     def metadata(self, protocol_name: str) -> bytes:
         """Return the member's own data for the assignor `protocol_name`.
 
-        Raises ValueError if the member does not support it.
+        Raises ValueError if the member does not support this assignor.
         """
         for protocol in self.supported_protocols:
             if protocol.name == protocol_name:

@@ -2,8 +2,8 @@
 
 (Kafka: scheduleLoadGroupAndOffsets, removeGroupsForPartition.) One task processes the changes of
 leadership in their order, like Kafka's single scheduler thread. So a partition that was lost and
-won again is unloaded before it is loaded. The event loop continues meanwhile, because a log is read
-32 KiB at a time, and groups are loaded or unloaded a hundred at a time.
+won again is unloaded before it is loaded. The event loop does other work in between, because a log
+is read 32 KiB at a time, and groups are loaded or unloaded a hundred at a time.
 
 This module works for GroupMetadataManager. It is the only part of the group coordinator that uses
 `await`.

@@ -3,7 +3,8 @@
 (Kafka: KafkaApis.handleWriteTxnMarkersRequest.) Transaction coordinators on other brokers request
 markers by WriteTxnMarkers; this broker's own coordinator calls `MarkerWriter.write` directly. A
 marker is appended with acks=all. If a marker is for a partition of `__consumer_offsets`, the group
-coordinator is notified. It then makes the offsets of the transaction valid, or drops them.
+coordinator is notified. The group coordinator makes the offsets of the transaction valid, or drops
+them.
 """
 
 from collections.abc import Callable

@@ -13,7 +13,7 @@
 A request must name the producer id that belongs to the transactional id. Otherwise it gets
 INVALID_PRODUCER_ID_MAPPING. The request must also have the current epoch. Otherwise it gets
 PRODUCER_FENCED (INVALID_PRODUCER_EPOCH in older versions of the requests). While another change of
-the same transactional id is in progress, it gets CONCURRENT_TRANSACTIONS.
+the same transactional id is in progress, the request gets CONCURRENT_TRANSACTIONS.
 
 The function `respond` of a request is called once, when the log has the decision. All code runs in
 the broker's event loop.
@@ -142,8 +142,9 @@ class TransactionCoordinator:
     ) -> bool:
         """Return whether a new producer id is needed.
 
-        One is needed if the transactional id is new here. One is also needed if the epochs are used
-        up, no transaction is open, and the request names the current epoch or none.
+        A new producer id is needed if this coordinator does not know the transactional id yet. It
+        is also needed if the epochs are used up, no transaction is open, and the request names the
+        current epoch or no epoch.
         """
         return known is None or (
             known.metadata.state in NOTHING_OPEN and _needs_rotation(known.metadata, expected)
@@ -322,8 +323,8 @@ class TransactionCoordinator:
     ) -> None:
         """Commit or abort a transaction.
 
-        `from_client` is False if the coordinator itself aborts. Then `producer` has the raised
-        epoch of the producer that the coordinator has just fenced.
+        `from_client` is False if the coordinator itself aborts the transaction. In that case the
+        coordinator has just fenced the producer, and `producer` has the raised epoch.
         """
         if not transactional_id:
             respond(Errors.INVALID_REQUEST)
@@ -345,8 +346,8 @@ class TransactionCoordinator:
                     metadata.has_failed_epoch_fence = True
                 respond(error)
                 return
-            # The state is still the decided one, because this function is called in the same step
-            # in which the decision was taken over.
+            # The state is still PrepareCommit or PrepareAbort, because this function is called when
+            # that state has just become the current one.
             last = metadata.prepare_complete(self._time.milliseconds())
             respond(Errors.NONE)
             self._markers.add_txn_markers_to_send(epoch, metadata, last)
@@ -361,7 +362,8 @@ class TransactionCoordinator:
         requester: Requester,
         from_client: bool,
     ) -> TxnTransitMetadata | None:
-        """Return the state to write to the log; None if the transaction already ended like this.
+        """Return the state to write to the log; None if the transaction has already ended with the
+        same decision.
 
         Raises KafkaException with the error for the client.
         """
@@ -468,9 +470,10 @@ def _needs_rotation(metadata: TransactionMetadata, expected: ProducerIdAndEpoch 
 def _may_be(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool:
     """Return whether a producer with `expected` may own the transactional id (KIP-360).
 
-    Its epoch is checked later. The result is True in three cases. The transactional id was created
-    just now, because the old one had expired. Or the producer id is the current id. Or it is the
-    previous id, which was replaced because its epochs were used up.
+    The producer's epoch is checked later. The result is True in three cases. First, the
+    transactional id had expired and was created again just now. Second, the producer has the
+    current producer id. Third, the producer has the previous producer id, which was replaced
+    because its epochs were used up.
     """
     return (
         metadata.producer_epoch == NO_PRODUCER_EPOCH

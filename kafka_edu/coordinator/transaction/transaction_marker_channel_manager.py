@@ -122,9 +122,9 @@ class TransactionMarkerChannelManager:
     ) -> None:
         """Create the manager without any decided transactions.
 
-        The function `exists` returns whether ZooKeeper has a partition, and True if that is unknown
-        now. The metadata cache cannot be used for this. A broker that has just started may lead and
-        coordinate before its cache has all partitions.
+        The function `exists` returns whether ZooKeeper has a partition, and True if ZooKeeper
+        cannot be asked now. The metadata cache cannot answer this question: a broker that has just
+        started may already be a coordinator before its cache has all partitions.
         """
         self._broker_id = broker_id
         self._config = config

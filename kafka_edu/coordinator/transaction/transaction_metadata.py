@@ -8,8 +8,8 @@ pending, any other change is refused (CONCURRENT_TRANSACTIONS). So log and memor
 
 The producer's epoch fences old processes. If two processes use the same transactional id, the
 process that initialised last has the higher epoch. Every broker that knows the higher epoch refuses
-the other process. Each initialisation raises the epoch by 1. If a transaction is open at that time,
-the epoch is raised once more, to fence the other process before the abort. Epochs are int16. When
+the older process. Each initialisation raises the epoch by 1. If a transaction is open at that time,
+the epoch is raised once more, to fence the older process before the abort. Epochs are int16. When
 the last epoch is used up, the transactional id gets a new producer id, and the epoch begins at 0
 again. Epoch 32767 is reserved for fencing.
 
@@ -38,7 +38,7 @@ MAX_EPOCH: Final = 0x7FFF
 class IllegalTransition(Exception):
     """A change that the table of states forbids, or that differs from the prepared change.
 
-    Only a bug can raise it.
+    Only a bug in this program can raise this error.
     """
 
 

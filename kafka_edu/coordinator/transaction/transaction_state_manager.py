@@ -1,10 +1,10 @@
 """Keeps the transactional ids of the `__transaction_state` partitions that this broker leads.
 
 (Kafka: TransactionStateManager.scala.) The ids are in memory and in the log. A broker that becomes
-the leader of a partition reads its whole log, and is then the coordinator of its transactional ids.
-The leader epoch is the coordinator's epoch. Until the partition is read, requests get
-COORDINATOR_LOAD_IN_PROGRESS. Requests for ids of other partitions get NOT_COORDINATOR. When the
-broker is no longer the leader, it forgets the ids.
+the leader of a partition reads the whole log of the partition. After that it is the coordinator of
+the partition's transactional ids. The leader epoch is the coordinator's epoch. Until the partition
+is read, requests get COORDINATOR_LOAD_IN_PROGRESS. Requests for ids of other partitions get
+NOT_COORDINATOR. When the broker is no longer the leader, it forgets the ids.
 
 Every change is appended with acks=all. The state in memory changes when the whole ISR has the
 record. So the next coordinator knows everything that producers learned from responses. If the
@@ -214,9 +214,9 @@ class TransactionStateManager:
     ) -> None:
         """Write a prepared change to the log, and then make it the current state.
 
-        `respond` is called once. It gets NONE when the ISR has the change and the state in memory
-        is changed; otherwise it gets the error for the client. After an error no change is pending
-        any more, unless `retry_on_error` returns True, which means that the caller tries again.
+        `respond` is called once: with NONE when the ISR has the change and the state in memory is
+        changed, otherwise with the error for the client. After an error no change is pending any
+        more, unless `retry_on_error` returns True, which means that the caller tries again.
         """
         try:
             known = self.get_transaction_state(transactional_id)

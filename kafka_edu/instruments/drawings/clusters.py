@@ -74,7 +74,9 @@ class ClusterAt(NamedTuple):
 
 
 def cluster_figure(title: str, moments: Sequence[ClusterAt]) -> graphviz.Digraph:
-    """Draw the moments one below the other. Every broker has a box, and a column in the table."""
+    """Draw the cluster at each of the moments, one drawing below another. Every broker has a box,
+    and a column in the table.
+    """
     legend = [(BLUE, "leads"), (GREEN, "in the ISR"), (RED, "out of it"), (YELLOW, "controller")]
     figure = new_figure("cluster", title, legend, rankdir="TB", ranksep="0.35", nodesep="0.3")
     figure.attr("node", shape="box", style="filled")

@@ -1,8 +1,9 @@
 """The parts that all figures share: a title, a legend, one font, one set of colours, one layout.
 
-A figure is built from the objects of the package graphviz. The program graphviz-pure lays it out.
-Its version is pinned, and it writes the same bytes on every machine. The program `dot` is never
-used, even if it is installed. So a committed SVG is the same on every machine.
+A figure is built from the objects of the package graphviz. The program graphviz-pure makes the
+image. The version of this program is pinned, and it writes the same bytes on every machine. The
+program `dot` is never used, even if it is installed. So a committed SVG is the same on every
+machine.
 """
 
 import shutil
@@ -130,7 +131,7 @@ def rendered(figure: graphviz.Digraph, kind: str = "svg") -> bytes:
 def layout_program() -> str:
     """Return the path of the program graphviz-pure. Raises DrawingError if there is none.
 
-    The program that belongs to this Python comes first, then the one on PATH.
+    First the program in this Python's own folder is looked for, then the program on PATH.
     """
     here = shutil.which(PROGRAM, path=sysconfig.get_path("scripts")) or shutil.which(PROGRAM)
     if here is None:

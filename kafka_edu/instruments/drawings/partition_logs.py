@@ -35,7 +35,7 @@ class LogsAt(NamedTuple):
 
 
 def logs_figure(title: str, moments: Sequence[LogsAt]) -> graphviz.Digraph:
-    """Draw the moments one below the other.
+    """Draw the logs at each of the moments, one drawing below another.
 
     Each replica is a row. Each cell is an offset or a range of offsets.
     """

@@ -27,7 +27,7 @@ BOX_WIDTH: Final = 34
 
 
 class Shown(NamedTuple):
-    """A fact that is drawn, with those of its causes that are drawn too."""
+    """A fact in a drawing, and those of its causes that are in the drawing too."""
 
     envelope: Envelope
     causes: tuple[Envelope, ...]

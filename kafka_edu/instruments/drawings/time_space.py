@@ -34,8 +34,9 @@ def time_space_figure(
 ) -> graphviz.Digraph:
     """Draw each process as a vertical line. Time runs downwards, and each fact has a row.
 
-    An arrow is a message, or another link from a cause in one process to its effect in another. The
-    distance between rows does not show the time. Each row says its time in ms.
+    An arrow goes from a cause in one process to its effect in another process; mostly this is a
+    message. The distance between rows does not show how much time passes. Each row says its time in
+    ms.
     """
     sources = sorted({one.envelope.source for one in shown})
     figure = new_figure(

@@ -30,7 +30,9 @@ class Znode(NamedTuple):
 
 
 def changes(before: Mapping[str, Znode], after: Mapping[str, Znode]) -> list[Znode]:
-    """Return the znodes of both moments. Each one is marked as NEW, CHANGED, GONE or unchanged."""
+    """Return the znodes that exist at either moment, each marked as NEW, CHANGED, GONE or
+    unchanged.
+    """
     gone = [znode._replace(change=GONE) for path, znode in before.items() if path not in after]
     there = []
     for path, znode in after.items():

@@ -24,8 +24,8 @@ class KeepsPlace(Protocol):
 
 
 def place_of(fields: Mapping[str, Any]) -> SavedPlace:
-    """Return a place that was written as JSON. Raises what wrong fields raise: ValueError,
-    KeyError, TypeError or AttributeError.
+    """Return a place that was written as JSON. If a field is missing or wrong, this raises
+    ValueError, KeyError, TypeError or AttributeError.
     """
     return SavedPlace(
         int(fields["step"]),
@@ -54,7 +54,7 @@ class Bookmark:
         self._digest = digest
 
     def load(self) -> SavedPlace | None:
-        """Return the saved place, or None if there is none for this script.
+        """Return the saved place, or None if no place is saved for this script.
 
         A broken file is ignored.
         """

@@ -16,7 +16,7 @@ from kafka_edu.trace.event import Envelope, Event, Source
 def filled(words: str, names: Mapping[str, str]) -> str:
     """Put the values of bound names into a text: `{rows}` as it is, `{rows:,}` with commas.
 
-    A name that is not bound stays in its braces.
+    A name without a value stays in the text, with its braces.
     """
     return words.format_map(_Names({name: _Value(value) for name, value in names.items()}))
 
@@ -68,7 +68,7 @@ def _is_after(moment: str, envelope: Envelope, names: Mapping[str, str]) -> bool
     """Return whether an event is not older than a bound moment. A moment is a number of ms.
 
     The moment may be the time of an event that ends an act, such as ProcessPaused. The expected
-    event may also happen by chance shortly before the act. Then it does not count.
+    event may also happen by chance shortly before the act. Such an early event does not count.
     """
     if not moment:
         return True
@@ -107,7 +107,10 @@ def _holds(event: Event, condition: Condition, names: Mapping[str, str]) -> bool
 
 
 def _number(wanted: Value, names: Mapping[str, str]) -> int | None:
-    """Return the number to compare with, or None while its name is not bound to a number."""
+    """Return the number that `wanted` means: the number itself, or the value of a name in braces.
+
+    Return None if the name has no value yet, or if its value is not a number.
+    """
     if not isinstance(wanted, str):
         return wanted
     words = filled(wanted, names)

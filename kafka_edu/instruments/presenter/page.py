@@ -136,7 +136,9 @@ def _question(at: Presentation, ask: Question, reached: int) -> Iterator[Line]:
 
 
 def _number(at: Presentation, number: Number, said: int | None, reached: int) -> Iterator[Line]:
-    """Yield the line with the number that the learner types, later also the right number."""
+    """Yield the line with the number that the learner types. Once the answer is shown, the line
+    also has the right number.
+    """
     if said is not None:
         yield Line(Role.CHOSEN, f"▶ {number.words(said)}")
     elif at.can_choose:
@@ -204,7 +206,7 @@ def _verdict(number: Number, said: int | None, at: Presentation) -> str:
 
 
 def _times(said: int, right: int) -> str:
-    """Return in words how far the typed number is from the right one."""
+    """Return in words how far the typed number is from the right number."""
     if not said or not right:
         return "more than you said" if right > said else "less than you said"
     far = max(said, right) / min(said, right)

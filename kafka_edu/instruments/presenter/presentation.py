@@ -54,7 +54,7 @@ class StopLoad(NamedTuple):
 
 
 class OpenJobs(NamedTuple):
-    """Start the process of the script's jobs, so that it is ready when the first one is due."""
+    """Start the process that runs the script's jobs, so that it is ready before the first job."""
 
 
 class RunJob(NamedTuple):
@@ -158,8 +158,8 @@ class Presentation:
     ) -> None:
         """Begin at the start of the script, or at a saved place.
 
-        `missed_before` are the questions that were missed in the script before. The first page
-        shows them.
+        `missed_before` are the questions that the learner answered wrong in the previous script.
+        The first page shows these questions.
         """
         self.script = script
         self.missed_before = tuple(missed_before)
@@ -247,8 +247,8 @@ class Presentation:
     def missed(self) -> list[Missed]:
         """Return the questions that the learner answered wrong.
 
-        The questions with the surest answers come first. Equally sure ones are in the script's
-        order.
+        First come the questions for which the learner was most sure of the answer. Questions with
+        the same sureness are in the script's order.
         """
         missed = [
             Missed(
@@ -263,9 +263,11 @@ class Presentation:
         return sorted(missed, key=lambda one: -one.sure)
 
     def judged(self) -> dict[int, list[bool]]:
-        """Return a dict: how sure the learner was → for each such answer, whether it was right.
+        """Return how often the learner was right, by how sure the learner was.
 
-        How sure is a position in SURE, from 1.
+        A key is an answer to "How sure are you?": its position in SURE, from 1. The value has one
+        entry for each question with that key: whether the learner's answer to the question was
+        right.
         """
         judged: dict[int, list[bool]] = {}
         for number, sure in sorted(self.sure.items(), key=lambda item: -item[1]):
@@ -409,7 +411,7 @@ class Presentation:
         return self._show(self.shown)
 
     def apply(self, envelope: Envelope) -> bool:
-        """Process one event. Return whether it was the last one that the step waited for."""
+        """Process one event. Return whether it was the last event that the step waited for."""
         if self.live and (known := EVENT_TYPES.get(envelope.name)) and known.kind is Kind.FACT:
             self._past.append(envelope)
             self._look_at_act(envelope)
@@ -419,8 +421,9 @@ class Presentation:
     def _look_at(self, envelope: Envelope) -> bool:
         """Process one event. If it has bound a name, look at the earlier events again.
 
-        A busy process sends its events late. So an event may arrive before the event of another
-        process that binds the name by which it is recognized.
+        An expectation may contain a name, such as `{leader}`, whose value comes from the event of
+        another process. If that process is busy, it sends its event late. So the expected event may
+        arrive first, and is recognized only when the name has its value.
         """
         if not self.watching or self._all_seen:
             return False
@@ -432,7 +435,9 @@ class Presentation:
         return done
 
     def _sees(self, envelope: Envelope) -> bool:
-        """Compare one event with all expectations. Return whether it was the last one."""
+        """Compare one event with all expectations of the step. Return whether all of them are met
+        now.
+        """
         if self.live and envelope.mono_us < self.since_us:
             return False  # the event is older than this step
         for at, expectation in enumerate(self.present.expectations):
@@ -461,8 +466,9 @@ class Presentation:
     def _look_at_act(self, envelope: Envelope) -> None:
         """Remember an act of the learner that the step does not expect.
 
-        The same act on another broker counts as another act only if the script names the broker by
-        its number. A role such as "the controller" may have moved since.
+        If the script names a broker by its number, the same act on a different broker counts as
+        unexpected. If the script names a role such as "the controller", the act may be on any
+        broker, because the role may have moved to another broker since.
         """
         if not self.your_turn or envelope.mono_us < self.since_us:
             return
@@ -488,7 +494,7 @@ class Presentation:
         ]
 
     def _is(self, act: ScriptAct, requested: ActionAsked) -> bool:
-        """Return whether the requested act can be this act of the script."""
+        """Return whether the act that the learner requested can be the act `act` of the script."""
         target = filled(
             str(act.values.get(ZOOKEEPER_KEY, act.values.get("broker", "0"))), self.names
         )
@@ -579,21 +585,25 @@ class Presentation:
         return self._stage_of(self.present)
 
     def may_begin_again(self) -> bool:
-        """Return whether the shown step has begun to act, and can begin again on a simulated
-        cluster.
+        """Return whether the shown step can begin again: its acts have begun, and the cluster is
+        simulated.
         """
         acted = self.looking_back or self.phase in (Phase.WATCHING, Phase.ANSWER)
         return self.rewinds and acted and self.shown in self._begins
 
     def begin_of(self, at_us: int) -> SavedPlace | None:
-        """Return the place at the start of the step that was shown at this time (µs). None: that
-        step began before the presentation was resumed.
+        """Return the place at the start of the step that was shown at this time (µs).
+
+        Return None if that step began before the presentation was resumed.
         """
         steps = [each for each in self._begins if self.began_us(each) <= at_us]
         return self._begins[max(steps)] if steps else None
 
     def began_us(self, step: int) -> int:
-        """Return the time at which a step began (µs): the end of the step before. 0: the start."""
+        """Return the time (µs) at which a step began, which is the end of the step before it.
+
+        Return 0 for the first step.
+        """
         return self.moments.get(step - 1, 0)
 
     def step_begun(self) -> tuple[SavedPlace, int]:
@@ -601,9 +611,10 @@ class Presentation:
         return self._begins[self.step], self.began_us(self.step)
 
     def went_back(self, now_us: int) -> list[Effect] | None:
-        """Begin the step of this time again, because the simulated cluster has gone back to it.
+        """Begin a step again, because the simulated cluster has gone back to the time `now_us`.
 
-        Return the effects, or None if the current step continues: it began to act before this time.
+        The step is the one that was shown at that time. Return the effects. Return None if the
+        current step continues, because it began to act before that time.
         """
         earlier = (each for each in self._begins if self.began_us(each) <= now_us)
         step = max(earlier, default=min(self._begins))  # after a bookmark the first ones are gone
@@ -663,8 +674,8 @@ class Presentation:
         return effects
 
     def _look_back(self) -> None:
-        """Also look at the events that came while the learner read, after the end of the last
-        step.
+        """Also look at the earlier events: those that came after the end of the last step, while
+        the learner was reading.
         """
         if self.step:
             self.since_us = self.moments[self.step - 1] + 1
@@ -737,10 +748,10 @@ def _find_server(words: str, knows: Knows) -> int:
 def find_target(words: str, knows: Knows) -> int | str:
     """Return the id of the broker that has this role now. Other words are returned as they are.
 
-    For a follower, a broker that is not the controller is preferred. Otherwise a step about a
-    follower would also show the election of the next controller. And a killed controller that is
-    started again may be elected at the moment when its old session ends. Then no event shows that
-    it was gone.
+    For a follower, a broker that is not the controller is preferred. If the step killed the
+    controller, it would also show the election of the next controller. And if the killed broker
+    starts again at once, it may win that election when its old session ends. In that case no event
+    shows that the controller was gone.
 
     Raises UnknownTargetError if no broker has the role.
     """

@@ -107,7 +107,7 @@ class ScriptAct(NamedTuple):
 class Number(NamedTuple):
     """A question that the learner answers with a number.
 
-    A number near the right one counts as right.
+    A typed number that is near the right number counts as right.
     """
 
     right: str
@@ -177,7 +177,9 @@ class Question(NamedTuple):
         return said != self.right
 
     def right_words(self, names: Mapping[str, str]) -> str:
-        """Return the right choice or number as the script writes it, with names still in braces."""
+        """Return the right choice or number as it stands in the script: names in braces are not
+        replaced by their values.
+        """
         if self.number is not None:
             return self.number.words(self.number.value(names))
         return self.choices[self.right - 1]

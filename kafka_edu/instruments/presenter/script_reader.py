@@ -105,7 +105,7 @@ def read_script(
 ) -> Script:
     """Read and check a script. Raises ScriptError.
 
-    A step may use these `screens`, `pictures` and `jobs`, and no others.
+    A step may use only the given `screens`, `pictures` and `jobs`.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -462,7 +462,9 @@ class _Reader:
         return name
 
     def _text(self, table: _Table, key: str, *, needed: bool = False) -> str:
-        """Return a text of the script. A name in its braces must be bound by an earlier step."""
+        """Return a text of the script. An earlier step must bind each name that is in braces in the
+        text.
+        """
         words = table.words(key, needed=needed)
         self._check_names(table, key, words)
         return words
@@ -585,7 +587,8 @@ class _Reader:
     def _replies(self, table: _Table, choices: Sequence[str]) -> tuple[str, ...]:
         """Return a reply for each choice.
 
-        `replies = { 1 = "…" }` leaves the replies to the other choices empty.
+        If the script has no reply for a choice, its reply is empty. For example, `replies = { 1 =
+        "…" }` has only a reply for choice 1.
         """
         replies = table.table("replies")
         if replies is None:

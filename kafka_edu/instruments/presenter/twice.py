@@ -48,7 +48,8 @@ def suffixed(names: str, letter: str) -> str:
 def of_run(value: Any, letter: str, values: Mapping[str, str], bound: Collection[str]) -> Any:
     """Return the values of a step (read from TOML) for one of the two runs.
 
-    `bound` are the names that the group binds. They get the run's letter.
+    `bound` are the names that the group's steps bind. The run's letter is added to each of these
+    names.
     """
     if isinstance(value, Mapping):
         return {

@@ -58,7 +58,9 @@ class QuizHost:
             yield
 
     def look(self, at: Presentation) -> list[str]:
-        """Open, close or reveal a question to follow the presentation. Return lines to print."""
+        """Open or close a question, or reveal its answer, as the presentation does. Return lines to
+        print.
+        """
         if self.where and not self._welcomed:
             self._welcomed = True
             return [self.where]

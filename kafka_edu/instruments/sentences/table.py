@@ -13,10 +13,10 @@ from kafka_edu.trace.event import EVENT_TYPES, Event, Kind
 
 @singledispatch
 def sentence(event: Event) -> Sentence:
-    """Return the sentence for an event. O(1): the type of the event finds the function.
+    """Return the sentence for an event. O(1): a look-up by the type of the event.
 
-    A snapshot or a sample describes a state and not a change, so most of them share one sentence.
-    Raises LookupError if a type of fact has no sentence.
+    A snapshot or a sample describes a state and not a change. So most types of snapshots and
+    samples have the same sentence. Raises LookupError if a type of fact has no sentence.
     """
     name = type(event).__name__
     known = EVENT_TYPES.get(name)

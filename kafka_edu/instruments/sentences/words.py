@@ -35,9 +35,9 @@ def quiet(
     because: str = "",
     exact: str = "",
 ) -> Sentence:
-    """Return a sentence that is not shown in the ticker, because it is too frequent.
+    """Return a sentence that is not shown in the ticker, because its event is too frequent.
 
-    It appears only in chains of causes and in the complete time line.
+    The sentence appears only in chains of causes and in the complete time line.
     """
     return Sentence(before, subject, after, reason, because, exact, loud=False)
 
@@ -78,7 +78,7 @@ def offsets(first: int, end: int) -> str:
 
 
 def why(reason: str) -> str:
-    """Return a reason as the end of a sentence: `, because the client closed it`. Empty: no
+    """Return a reason as the end of a sentence: `, because the client closed it`; "" if there is no
     reason.
     """
     return f", because {reason}" if reason else ""

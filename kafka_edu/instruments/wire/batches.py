@@ -53,7 +53,9 @@ _CONTROL_TYPES: Final = {0: "abort", 1: "commit"}
 
 
 def read_batches(cursor: Cursor, *, may_be_cut: bool) -> str:
-    """Read batches up to the end of the scope. Return in words what was found. Raises Stop."""
+    """Read batches up to the end of the cursor's scope. Return in words what was found. Raises
+    Stop.
+    """
     batches = records = 0
     faults = len(cursor.problems)
     while cursor.rest:
@@ -95,7 +97,10 @@ def _is_whole(cursor: Cursor) -> bool:
 
 
 def _fail_at_end(cursor: Cursor) -> None:
-    """Read the bytes of an incomplete batch that are there, and raise Stop at the wrong byte."""
+    """Read the present bytes of an incomplete batch, and raise Stop.
+
+    The Stop is at the length, if the batch must be whole, or else where the bytes end.
+    """
     with cursor.group(Node("batch", "record batch", cursor.at, cursor.at)):
         cursor.fixed("base_offset", Int64)
         start = cursor.at

@@ -105,8 +105,8 @@ class Frames:
                 del self._pairs[place]
 
     def partner(self, frame: CapturedFrame) -> CapturedFrame | None:
-        """Return the response to a request or the request of a response, or None if it is not
-        kept.
+        """Return the response to a request, or the request of a response. Return None if that frame
+        is not kept.
         """
         return self._pairs.get((key_of(frame), not frame.is_response))
 
@@ -186,8 +186,7 @@ class CaptureFollower:
     def poll(self) -> list[CapturedFrame]:
         """Return the new frames. Raises CaptureError for a file of a different format.
 
-        It reads at most 2 MiB at a time, so that a caller that draws a screen does not have to
-        wait.
+        Each call reads at most 2 MiB, so that a caller that draws a screen need not wait long.
         """
         frames: list[CapturedFrame] = []
         try:

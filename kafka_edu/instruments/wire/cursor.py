@@ -32,7 +32,9 @@ MAX_UNPACKED: Final = 1024 * 1024
 
 
 class Stop(Exception):
-    """The present scope cannot be read any further. The reason is already in the tree."""
+    """The cursor's present scope (a range of bytes) cannot be read any further. The reason is
+    already in the tree.
+    """
 
 
 class Cursor:
@@ -114,7 +116,7 @@ class Cursor:
     def group(self, node: Node) -> Iterator[Node]:
         """Open `node` for the block: all nodes read in the block become its children.
 
-        At the end of the block, the end of the node is set.
+        At the end of the block, the node's end is set to the cursor's position.
         """
         self._left -= 1
         if self._left < 0:
@@ -165,7 +167,9 @@ class Cursor:
         )
 
     def fail(self, name: str, type: str, reason: str, at: int | None = None) -> Stop:
-        """Note the first wrong byte, cover the rest of the scope with a leaf, and return a Stop."""
+        """Record the first wrong byte, cover the rest of the scope with one leaf, and return a
+        Stop.
+        """
         where = self.at if at is None else at
         self.problem(where, name, reason)
         words = f"not decoded: {self.rest:,} bytes"

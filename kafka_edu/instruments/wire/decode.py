@@ -18,10 +18,11 @@ _UNSUPPORTED_VERSION: Final = b"\0\x23"
 
 
 def begins_with_size(data: bytes, *, is_response: bool = False) -> bool:
-    """Return whether the bytes begin with the frame's size. Otherwise they begin with its header.
+    """Return whether the bytes begin with the frame's size, and not with its header.
 
-    If the first four bytes are the right size, the answer is yes. Otherwise a request begins with
-    its header if its first four bytes are an API key and one of that API's versions.
+    If the first four bytes are the right size, the result is True. Otherwise a response counts as
+    beginning with its header. A request counts as beginning with its header only if its first four
+    bytes are an API key and one of that API's versions.
     """
     if len(data) >= 4 and int.from_bytes(data[:4], "big", signed=True) == len(data) - 4:
         return True

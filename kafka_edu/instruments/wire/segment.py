@@ -1,4 +1,4 @@
-"""Take the batches of a segment file apart, as the microscope takes the batches of a request apart.
+"""Decode the batches of a segment file into trees, in the same way as the batches of a request.
 
 The file is read while a broker may append to it. A batch that is not whole yet is left out.
 """

@@ -45,7 +45,7 @@ def _least_of_struct(struct: StructMeta, version: int, flexible: bool) -> int:
 
 
 def least_bytes(wire: Wire, version: int, flexible: bool) -> int:
-    """Return the smallest number of bytes that a value of this type can take, as in the codec."""
+    """Return the smallest number of bytes that a value of this type can take on the wire."""
     if (struct := as_struct(wire)) is not None:
         return _least_of_struct(struct, version, flexible)
     if isinstance(wire, FixedType):
@@ -225,8 +225,8 @@ def _array_name(wire: ArrayType[object]) -> str:
 def consumer_protocol(data: bytes, message: type[Message]) -> list[Node]:
     """Return the fields of a subscription or an assignment, which consumers exchange.
 
-    The broker does not read these bytes. A member may use another protocol, so bytes of another
-    form are not reported as wrong.
+    The broker does not read these bytes. They may belong to a member that is no consumer, so bytes
+    in an unknown form are not reported as wrong.
     """
     cursor = Cursor(data)
     try:

@@ -1,10 +1,10 @@
-"""Decide which records of a batch are kept, and build the batch without the others (Kafka:
+"""Decide which records of a batch are kept, and build a batch of only these records (Kafka:
 shouldRetainRecord in LogCleaner.scala, filterTo in MemoryRecords.java; KIP-98, KIP-32).
 
 A batch that loses records keeps its base offset, last offset, producer id and sequence numbers. So
 the offsets of records never change, and the broker still recognizes a retry of the batch. A batch
-that loses all its records is dropped. There is one exception: the last batch of a producer that
-still writes. Of this batch the header is kept, without records.
+that loses all its records is dropped. There is one exception: for the last batch of a producer that
+still writes, a header without records is kept.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,9 @@ from kafka_edu.record.record_batch import (
 
 
 class Fate(NamedTuple):
-    """Which records stay, and why the others go. Each column has one row for each record."""
+    """Which records stay, and why the other records are dropped. Each column has one row for each
+    record.
+    """
 
     stays: Bools
     superseded: Bools
@@ -41,8 +43,8 @@ def fate_of(rows: RecordRows, offsets: OffsetMap, *, keeps_tombstones: bool) -> 
     """Decide which records of data batches stay. O(records).
 
     A record without a key is dropped. A compacted topic does not accept such records, but they may
-    come from a time when the topic had a different policy. A record after the last offset that the
-    map covers stays.
+    come from a time when the topic had a different policy. The map `offsets` covers the dirty part
+    only up to some offset; every record after that offset stays.
     """
     last = np.full(len(rows.offset), NOT_FOUND, np.int64)
     last[rows.has_key] = offsets.get(rows.digests)
@@ -68,7 +70,8 @@ def without_records(header: BatchHeader) -> bytes:
 
 
 def with_rows(header: BatchHeader, rows: RecordRows, kept: Int64s) -> bytes:
-    """Return a v2 batch with only these rows of its records (at least one), compressed as before.
+    """Return a v2 batch with only the records in the rows `kept` (at least one), compressed like
+    the old batch.
 
     A record is copied byte by byte. So its timestamp stays a difference from the base timestamp of
     the batch, which does not change either.
@@ -87,7 +90,7 @@ def with_rows(header: BatchHeader, rows: RecordRows, kept: Int64s) -> bytes:
 
 
 def with_records(header: BatchHeader, records: Sequence[Record]) -> bytes:
-    """Return an entry of an older format with only these of its records, at least one."""
+    """Return an entry of format v0 or v1 that has only the given `records` (at least one)."""
     return build_records(
         records, header.magic, header.compression, timestamp_type=header.timestamp_type
     )

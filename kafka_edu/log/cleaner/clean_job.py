@@ -1,5 +1,6 @@
-"""The job and the result of one cleaning pass over one log. Both are plain values, because another
-process does the work (`worker`), and each is sent to the other side as a line of JSON.
+"""The job and the result of one cleaning pass over one log. Both are plain values. Another process
+does the work (`worker`): the broker sends it the job as a line of JSON, and gets the result as a
+line of JSON.
 
 The broker imports only this module. The worker's modules need numpy, which would cost each broker
 0.06 s at its start and 16 MB of memory.
@@ -57,7 +58,9 @@ class Lost(NamedTuple):
 
 
 class CleanedGroup(NamedTuple):
-    """Segments that were merged into one. The new segment has the base offset of the first."""
+    """Segments that were merged into one new segment, which has the base offset of the first old
+    one.
+    """
 
     bases: tuple[int, ...]
     bytes_before: int

@@ -16,7 +16,9 @@ from kafka_edu.record.record_batch import BatchHeader
 
 
 class CleanedTransactions:
-    """The transactions of one pass. Its methods must be called with the batches in offset order."""
+    """The transactions of one cleaning pass. The methods must be called with the batches in offset
+    order.
+    """
 
     def __init__(self) -> None:
         self._ahead: list[AbortedTxn] = []
@@ -77,7 +79,7 @@ class CleanedTransactions:
     def take_kept(self) -> list[AbortedTxn]:
         """Return the aborted transactions whose markers were kept since the last call.
 
-        They become the transaction index of the cleaned segment.
+        These transactions become the transaction index of the cleaned segment.
         """
         kept, self._kept = self._kept, []
         return kept

@@ -5,8 +5,9 @@
     3. Copy each group into a segment `.cleaned`, without the records that are no longer needed.
 
 The caller then replaces the old segments with the cleaned ones. The segments that a pass reads are
-not written to any more, so the pass may run in another process. If it is killed, `.cleaned` files
-remain. The broker removes them at its next start. The pass blocks. O(bytes of the log).
+not written to any more, so the pass may run in another process. If that process is killed,
+`.cleaned` files remain, and the broker removes these files at its next start. The pass blocks.
+O(bytes of the log).
 """
 
 import contextlib
@@ -102,8 +103,8 @@ def no_throttle(count: int) -> None:
 class Cleaner:
     """Carries out one cleaning job. `clean` is called once.
 
-    `took` is called with the number of bytes of each read or write. It may sleep (`Throttle.took`)
-    or do nothing (`no_throttle`, where time is virtual).
+    The function `took` is called with the number of bytes of each read or write. `Throttle.took`
+    sleeps if these are too many. `no_throttle` does nothing; it is used where time is virtual.
     """
 
     def __init__(self, job: CleanJob, file_system: FileSystem, took: Callable[[int], None]) -> None:
@@ -117,8 +118,8 @@ class Cleaner:
     def clean(self) -> CleanResult:
         """Clean the segments, and return the result.
 
-        If it raises OSError, the old segments are unchanged, and the unfinished new segments are
-        removed.
+        If this method raises OSError, the old segments are unchanged, and the unfinished new
+        segments are removed.
         """
         self._remove_cleaned()  # an interrupted pass may have left some files
         try:
@@ -181,7 +182,8 @@ class Cleaner:
         return following[0].base if following else self._job.first_uncleanable
 
     def _pieces(self, base: int) -> Iterator[list[Batch]]:
-        """Yield the batches of a segment, as (header, bytes), some at a time.
+        """Yield the batches of a segment in lists of several batches, each batch as (header,
+        bytes).
 
         Raises CorruptRecordError.
         """
@@ -206,7 +208,7 @@ class Cleaner:
             file.close()
 
     def _offset_map(self) -> OffsetMap:
-        """Return the map of the keys of the dirty part.
+        """Return the offset map with the keys of the log's dirty part.
 
         If the map becomes full in the middle of a segment, the pass cleans only up to that offset,
         as in Kafka.
@@ -237,7 +239,9 @@ class Cleaner:
 
     @staticmethod
     def _is_plain(one: Batch, transactions: CleanedTransactions) -> bool:
-        """Process a batch. Return whether its records are data that no transaction has aborted."""
+        """Process a batch. Return False for a control batch, and for a batch of an aborted
+        transaction.
+        """
         header, batch = one
         if header.is_control:
             transactions.is_over(header, batch)
@@ -247,7 +251,7 @@ class Cleaner:
     def _put(self, rows: RecordRows, offsets: OffsetMap, most: int) -> int | None:
         """Put the keys of dirty records into the map.
 
-        Return the number of the batch at which the map became full; None if the map took all keys.
+        Return the index of the batch at which the map became full; None if the map took all keys.
         """
         keyed = rows.offset[rows.has_key]
         dirty = keyed >= self._job.first_dirty
@@ -258,11 +262,10 @@ class Cleaner:
         return next(number for number, one in enumerate(rows.batches) if cut < one.stop)
 
     def _delete_horizon_ms(self) -> int:
-        """Return the limit for dropping tombstones, in ms: only segments last written before it
-        lose them.
+        """Return the time limit for dropping tombstones, in ms.
 
-        The limit lies delete.retention.ms before the last write of the newest segment that was
-        already clean.
+        Only segments whose last write was before this time lose their tombstones. The limit lies
+        delete.retention.ms before the last write of the newest segment that was already clean.
         """
         clean = [one for one in self._segments if one.base < self._job.first_dirty]
         return clean[-1].modified_ms - self._job.delete_retention_ms if clean else 0
@@ -348,10 +351,11 @@ class Cleaner:
         *,
         keeps: bool,
     ) -> Iterator[tuple[Buffer, Lost, int]]:
-        """Yield for each batch (bytes that stay, records lost by reason, number of records before).
+        """Yield for each batch (bytes that stay, dropped records by reason, number of records in
+        the batch).
 
-        The bytes are empty if nothing stays. `keeps` is true if tombstones and markers are too
-        young to go.
+        The bytes are empty if no part of the batch stays. `keeps` is true if the tombstones and
+        markers are too young to be dropped.
         """
         decided: dict[int, tuple[Buffer, Lost, int]] = {}
         plain: list[Batch] = []
@@ -385,7 +389,7 @@ class Cleaner:
     def _without_gone(
         self, one: Batch, rows: RecordRows, fate: Fate, number: int
     ) -> tuple[Buffer, Lost, int]:
-        """Return (bytes that stay, records lost by reason, number of records before) of a batch."""
+        """Return (bytes that stay, dropped records by reason, number of records in the batch)."""
         header, batch = one
         own = rows.batches[number]
         count = own.stop - own.start
@@ -405,11 +409,10 @@ class Cleaner:
         return with_records(header, [records[at] for at in kept]), gone, count
 
     def _emptied(self, header: BatchHeader) -> bytes:
-        """Return the batch without its records if it is the last batch of a producer in the log's
-        state.
+        """Return the batch without its records if the broker still needs its header; otherwise b"".
 
-        Such a batch is needed for its sequence numbers, or for the epoch of a marker. For any other
-        batch the result is empty.
+        The header is needed if this is the last batch of a producer that the log still remembers:
+        it has the producer's sequence numbers, or the epoch of a marker.
         """
         if header.magic != MAGIC_V2 or header.producer_id == NO_PRODUCER_ID:
             return b""

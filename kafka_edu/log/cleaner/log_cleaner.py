@@ -6,7 +6,7 @@ with the cleaned ones (Kafka: LogCleaner.scala and CleanerThread).
     → a worker renames the files: new ones to .swap, old ones to .deleted, .swap to final names
     → the offset where the clean part ends is written into the log dir's checkpoint
 
-If the broker is killed, the log has either the old segments or the new one at the next start:
+If the broker is killed, the log has either the old segments or the new segment at the next start:
 `log_loader` removes `.cleaned` files and completes the renaming of `.swap` files.
 """
 
@@ -114,8 +114,8 @@ class LogCleaner:
                     if log is None or log.log_dir == log_dir:  # else it is in another dir now
                         self.manager.first_dirty[tp] = offset
             except (OSError, CorruptCheckpointError) as error:
-                # then all logs of this dir count as dirty from their start, and one more pass over
-                # them is needed
+                # Without the checkpoint, all logs of this dir count as dirty from their start, so
+                # the cleaner reads them once more.
                 if self._trace:
                     self._trace(checkpoint_unreadable(log_dir, file, error))
         for number in range(self._config.log_cleaner_threads):
@@ -139,7 +139,9 @@ class LogCleaner:
                 await self._time.sleep(self._config.log_cleaner_backoff_ms)
 
     async def write_checkpoints_of_moves(self) -> None:
-        """Write the checkpoints of log dirs that a replica has left or entered."""
+        """Write the cleaner's checkpoints of all log dirs from which or into which a replica has
+        moved.
+        """
         while self._unwritten:
             log_dir, _ = self._unwritten.popitem()
             if log_dir in self._log_manager.live_log_dirs:
@@ -185,8 +187,8 @@ class LogCleaner:
         return result.end_offset > filthy.first_dirty
 
     def _replaced(self, old_dir: str, new_dir: str) -> None:
-        """Record that a log has moved between two dirs. Its first dirty offset now belongs in the
-        checkpoint of the new dir (Kafka: alterCheckpointDir).
+        """Record that a log has moved between two dirs. The checkpoint of the new dir must now
+        contain the log's first dirty offset (Kafka: alterCheckpointDir).
         """
         self._unwritten |= {new_dir: None, old_dir: None}
 
@@ -268,8 +270,8 @@ class LogCleaner:
                     return  # the broker removes the rest at its next start
 
     def _give_up(self, tp: TopicPartition, reason: str) -> None:
-        """End a pass without a result. Do nothing if the pass was already ended as not
-        cleanable.
+        """End a cleaning pass without a result. If the pass has already ended, because the log
+        cannot be cleaned, do nothing.
         """
         if tp not in self.manager.in_progress:
             return

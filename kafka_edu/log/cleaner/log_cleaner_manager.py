@@ -22,7 +22,7 @@ from kafka_edu.log.log_segment import LogSegment
 
 
 class LogToClean(NamedTuple):
-    """A log together with the closed segments of it that a pass reads."""
+    """A log, and those of its closed segments that a cleaning pass reads."""
 
     log: Log
     segments: tuple[LogSegment, ...]
@@ -70,7 +70,7 @@ class LogCleanerManager:
     def grab(self, logs: Iterable[Log], now_ms: int) -> LogToClean | None:
         """Return the due log with the largest dirty share, and record that it is being cleaned.
 
-        None if no log is due. O(segments of compacted logs).
+        Return None if no log is due. O(segments of compacted logs).
         """
         best: LogToClean | None = None
         for log in logs:
@@ -129,8 +129,8 @@ class LogCleanerManager:
         self.first_dirty[topic_partition] = first_dirty
 
     def given_up(self, topic_partition: TopicPartition, reason: str = "") -> None:
-        """Record that a pass ended without a result. If there is a `reason`, do not clean the log
-        again.
+        """Record that a pass ended without a result. If `reason` is not empty, the log is not
+        cleaned again while this broker runs.
         """
         self.in_progress.pop(topic_partition, None)
         if reason:

@@ -4,8 +4,8 @@ SkimpyOffsetMap.scala).
     slot    digest of the key, 16 bytes | offset int64        24 bytes; sixteen zeros: free
 
 For each key in the dirty part of a log, the cleaner must know the offset of the last record. Keys
-may have any length, so the map stores digests of 16 bytes. `key_digests` makes them. The digest
-gives a slot number. The key is stored in this slot, or if the slot is taken, in the next free one.
+may have any length, so the map stores digests of 16 bytes (`key_digests`). The digest gives a slot
+number. The digest is stored in this slot, or if the slot is taken, in the next free slot.
 
 The table is three columns of numpy. Keys are put and looked up many at a time, because a pass
 spends most of its time in the loop over the records.
@@ -83,7 +83,8 @@ def digest_of(*keys: bytes) -> Digests:
 
 
 class OffsetMap:
-    """The table. It takes at most `slots` - 1 keys, because every search ends at a free slot.
+    """The table of keys and offsets. It takes at most `slots` - 1 keys, because every search ends
+    at a free slot.
 
     `put` and `get` look at few slots as long as at most nine tenths are taken. `latest_offset` is
     the last offset that the map covers; -1 at first.

@@ -1,7 +1,7 @@
 """The records of some batches as rows: what the cleaner must know to decide about each record.
 
-The batches are in format v2, or one entry of an older format. Nothing is copied for a record: a row
-says where the record lies in `data`, and a record that stays is copied as it is.
+The rows come from batches of format v2, or from one entry of an older format. Nothing is copied for
+a record: a row says where the record lies in `data`, and a record that stays is copied as it is.
 """
 
 from collections.abc import Sequence
@@ -87,8 +87,9 @@ def rows_of_batches(batches: Sequence[tuple[BatchHeader, Buffer]]) -> RecordRows
 
 
 def _check_lengths(lengths: Int64s, room: Int64s) -> None:
-    """Raise InvalidRecordError for a key or value that is not within its record. At least one byte
-    must follow.
+    """Raise InvalidRecordError if a key or value is not within its record.
+
+    At least one more byte of the record must follow each key and each value.
     """
     if np.any(lengths < -1) or np.any(np.maximum(lengths, 0) >= room):
         raise InvalidRecordError("a key or a value reaches over the end of its record")

@@ -69,10 +69,11 @@ def give_way(autogroup: Path) -> None:
     """Lower the priority of this process compared with processes outside of the broker's session.
 
     Many Linux systems schedule by session. Each session is an autogroup, and all autogroups get the
-    same share of a core. A nice value counts only inside its own autogroup. On such a system a nice
-    cleaner in the broker's session gets as much of a core as a producer in another session: 50 % of
-    a core that both want. So this process begins a new session, and gives the session's autogroup
-    the nice value too. Then it gets 10 %.
+    same share of a core. A nice value counts only among the processes of one autogroup. On such a
+    system, a cleaner with a nice value in the broker's session would still get 50 % of a core if a
+    producer in another session wants the rest of that core. So this process begins a new session,
+    and sets the nice value for the session's autogroup too. With this setting it gets 10 % of the
+    core.
     """
     if not autogroup.exists():
         return

@@ -7,7 +7,7 @@ from kafka_edu.protocol.types import Array, Int8, Int16, Int32, String
 
 
 class AclCreation(Struct):
-    """One rule to add: who may do what on which resource, or must not."""
+    """One rule to add: it allows or denies a principal an operation on a resource."""
 
     resource_type: int = field(Int8, "0+", "The kind of resource, by ResourceType.java.")
     resource_name: str = field(String, "0+", "Its name.")

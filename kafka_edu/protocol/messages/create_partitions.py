@@ -13,7 +13,7 @@ class CreatePartitionsAssignment(Struct):
 
 
 class CreatePartitionsTopic(Struct):
-    """One topic, its new number of partitions, and the brokers of the new ones."""
+    """One topic, its new number of partitions, and the brokers of the new partitions."""
 
     name: str = field(String, "0+", "The topic.")
     count: int = field(Int32, "0+", "The number of partitions after the change.")

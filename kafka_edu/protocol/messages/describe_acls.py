@@ -27,7 +27,7 @@ class DescribeAclsRequest(Message, key=ApiKey.DESCRIBE_ACLS, valid="0-2", flexib
 
 
 class AclDescription(Struct):
-    """One rule: which principal may do what from which host, or must not."""
+    """One rule: it allows or denies a principal an operation from a host."""
 
     principal: str = field(String, "0+", "The principal, `User:alice`.")
     host: str = field(String, "0+", "The host.")

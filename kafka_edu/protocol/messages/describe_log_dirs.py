@@ -22,7 +22,9 @@ class DescribeLogDirsRequest(Message, key=ApiKey.DESCRIBE_LOG_DIRS, valid="0-2",
 
 
 class DescribeLogDirsPartition(Struct):
-    """One partition in the log dir: its size in bytes, and how far it lags behind."""
+    """One partition in the log dir: its size in bytes, and by how many offsets its log lags
+    behind.
+    """
 
     partition_index: int = field(Int32, "0+", "The partition.")
     partition_size: int = field(Int64, "0+", "The bytes of its segments.")

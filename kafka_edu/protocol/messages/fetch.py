@@ -59,9 +59,10 @@ class ForgottenTopic(Struct):
 class FetchRequest(Message, key=ApiKey.FETCH, valid="0-12", flexible="12+"):
     """Read records from given offsets on (Kafka: FetchRequest.json; book §6.3.2).
 
-    From version 7 on, a fetch may belong to a session (KIP-227). Then it lists only the partitions
-    that have changed since the last fetch. From version 12 on, the response says where a follower's
-    log diverges from the leader's (KIP-595), so the follower needs no OffsetForLeaderEpoch.
+    From version 7 on, a fetch may belong to a session (KIP-227). A fetch in a session lists only
+    the partitions that have changed since the last fetch. From version 12 on, the response says
+    where a follower's log diverges from the leader's (KIP-595), so the follower needs no
+    OffsetForLeaderEpoch.
     """
 
     cluster_id: str | None = field(

@@ -1,6 +1,6 @@
 """LeaveGroup (key 13): members leave their group.
 
-So the group does not have to wait until their sessions expire.
+A group whose members leave in this way need not wait until their sessions expire.
 """
 
 from kafka_edu.protocol.api_keys import ApiKey

@@ -31,7 +31,9 @@ class ListPartitionReassignmentsRequest(
 
 
 class OngoingPartitionReassignment(Struct):
-    """One partition that is being moved: its replicas, and those that are added and removed."""
+    """One partition that is being moved: its replicas, the replicas that are added, and the
+    replicas that are removed.
+    """
 
     partition_index: int = field(Int32, "0+", "The partition.")
     replicas: list[int] = field(Array(Int32), "0+", "All current replicas, old and new.")

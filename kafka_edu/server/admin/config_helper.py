@@ -142,7 +142,8 @@ class ConfigHelper:
 
     def _synonyms(self, name: str, *, is_sensitive: bool) -> tuple[ConfigSynonym, ...]:
         """Return every place that sets the broker's key `name`. The place that counts comes first.
-        Return nothing if only other keys of its group set the value.
+        Return nothing if only other keys with the same meaning set the value (log.roll.hours for
+        log.roll.ms).
         """
         dynamic = self._dynamic
         places = (

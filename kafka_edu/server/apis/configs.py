@@ -1,8 +1,9 @@
 """DescribeConfigs, AlterConfigs and IncrementalAlterConfigs (Kafka:
 KafkaApis.handleDescribeConfigsRequest …; KIP-133, KIP-226, KIP-339).
 
-Each resource has its own error. For topics, the client can send the request to any broker. For a
-broker's configuration, it must send the request to this broker. ConfigAdminManager does the work.
+Each resource has its own error. For topics, the client can send the request to any broker. For the
+configuration of a broker, the client must send the request to that broker. ConfigAdminManager does
+the work.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,7 @@
 """WriteTxnMarkers: write the markers of finished transactions (Kafka: KafkaApis.scala; KIP-98).
 
 A transaction coordinator sends this request to the leaders of the partitions to which the
-transactions wrote. Each marker is appended on its own with acks=all. The response is sent when the
+transactions wrote. Each marker is appended separately, with acks=all. The response is sent when the
 last append is complete. The sender is the TransactionMarkerChannelManager of a broker. MarkerWriter
 does the work.
 """

@@ -10,7 +10,7 @@ The value of a key comes from the first of these places that sets the key:
 
 The first two places are dynamic. When one of them changes, DynamicConfigManager calls
 `update_broker` or `update_default`. These methods make a new KafkaConfig and pass it to the parts
-of the broker that use it. Only the keys in DYNAMIC can be set in this way. The others are fixed
+of the broker that use it. Only the keys in DYNAMIC can be set in this way. All other keys are fixed
 when the broker starts, and AlterConfigs treats them as read-only.
 
 Settings that somebody wrote into ZooKeeper by hand may be wrong. A wrong value is logged and

@@ -110,8 +110,8 @@ class DynamicConfigManager:
         )
 
     async def _notifications(self) -> dict[int, str]:
-        """Return the numbers of all notifications, and set the watch. The values are the same
-        numbers as they are written in the znodes' names.
+        """Return all notifications, and set the watch. A key is the notification's number; the
+        value is the number as it is written in the znode's name.
         """
         return {
             int(sequence): sequence

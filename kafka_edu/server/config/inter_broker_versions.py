@@ -26,7 +26,7 @@ ALTER_ISR_SINCE: Final = (2, 7)
 
 def inter_broker_versions(inter_broker_protocol: tuple[int, int]) -> Mapping[ApiKey, int]:
     """Return the highest version of each API that a broker with this inter.broker.protocol.version
-    sends to others.
+    sends to other brokers.
     """
     leader_and_isr, stop_replica, update_metadata = request_versions(inter_broker_protocol)
     fetcher = fetcher_versions(inter_broker_protocol)

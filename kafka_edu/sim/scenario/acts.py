@@ -1,13 +1,14 @@
 """The acts of a scenario: what is done to the simulated cluster, when, and for how long.
 
 An act is one line, and complete in itself: `at 3.412s kill 2 for 4.1s` also starts the broker
-again. So each act can be left out, and the rest is still a schedule that can be played. That makes
-shrinking possible (models: Hypothesis, and the schedules of Jepsen and FoundationDB).
+again. So a schedule can still be played after some of its acts are removed. This makes it possible
+to shrink a schedule (the models are Hypothesis, and the schedules of Jepsen and FoundationDB).
 
 Without `for`, an act lasts until another act ends it (`start 2`, `resume 2`, `heal 1 2`), or until
 the end of the run. Acts that a user makes by hand have no `for`.
 
-An act that is not possible at its moment does nothing: a broker that is down cannot be paused.
+An act that is not possible at its moment does nothing. For example, a broker that is down cannot be
+paused.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +51,9 @@ class Act(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """The cluster and the clients on which acts work, and how a broker is started again."""
+    """The cluster and the clients to which acts are applied, and a function that starts a
+    broker.
+    """
 
     cluster: SimCluster
     start: Callable[[int], None]
@@ -406,9 +409,11 @@ def draw(
     every_ms: tuple[int, int],
 ) -> list[Act]:
     """Draw a schedule: an act about every `every_ms`, each of a random kind, until `within_ms`.
-    Some acts come in bursts, one shortly after the other, and many of these are of the same kind.
+    Some acts come in bursts, one shortly after the other. Many acts of a burst are of the same
+    kind.
 
-    `brokers` are their ids. `clients` is their number, and they are counted from 1.
+    `brokers` holds the ids of the brokers. `clients` is the number of clients; their ids count from
+    1.
     """
     acts: list[Act] = []
     at_ms = chance.randint(*every_ms)
@@ -434,14 +439,18 @@ def draw(
 
 
 def _rather_short(chance: SeededRandom, between_ms: tuple[int, int]) -> int:
-    """Draw a time. Short ones are more frequent: most faults of real machines are short too."""
+    """Draw a time. Short times are more frequent, because most faults of real machines are
+    short.
+    """
     low, high = between_ms
     part = chance.random()
     return low + int((high - low) * part * part)
 
 
 def parse_act(words: Sequence[str]) -> Act:
-    """Read an act as `Act.__str__` writes it. Raises ValueError with what to write."""
+    """Read an act in the form in which `Act.__str__` writes it. Raises ValueError with a text that
+    says what to write instead.
+    """
     if len(words) < 3 or words[0] != "at":
         raise ValueError("an act begins with its time: at 3.2s kill 2 for 4s")
     at_ms, name = parse_ms(words[1]), words[2]

@@ -1,8 +1,8 @@
-"""Acts that are requests to the cluster, not faults: topics, elections, the office of the
+"""Acts that are requests to the cluster, not faults: change topics, hold elections, replace the
 controller.
 
-They use the same interfaces as an administrator's tools: our admin client, and ZooKeeper's own
-protocol. So they take virtual time, and they may be refused.
+These acts use the same interfaces as an administrator's tools: our admin client, and ZooKeeper's
+own protocol. So an act takes virtual time, and the cluster may refuse it.
 """
 
 import json

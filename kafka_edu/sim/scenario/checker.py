@@ -1,6 +1,8 @@
-"""The rules that must hold at the end of a run. Each compares the clients' notes with the logs.
+"""The rules that must hold at the end of a run. They compare the clients' notes with the brokers'
+logs.
 
-The rules are general: none of them knows which fault was played or which bug was planted.
+The rules are general: no rule knows which faults happened in the run, or which bug was put into the
+broker's classes for a test (`planted_faults`).
 """
 
 import json
@@ -43,7 +45,9 @@ class Evidence(NamedTuple):
     """The transactions that a late request has ended."""
 
     def leader_logs(self) -> Iterator[StoredLog]:
-        """Yield the log of each partition's leader; of the newest one if several think so."""
+        """Yield the log of each partition's leader. If several brokers believe that they lead, take
+        the broker with the highest leader epoch.
+        """
         for replicas in self.logs.values():
             leaders = [replica for replica in replicas if replica.is_leader]
             if leaders:
@@ -117,11 +121,12 @@ def nothing_is_invented(seen: Evidence) -> Iterator[str]:
 
 
 def order_of_each_producer(seen: Evidence) -> Iterator[str]:
-    """The records of one idempotent producer are in each partition in the order of their sends.
+    """In each partition, the records of one idempotent producer are in the order in which they were
+    sent.
 
-    A new epoch may store again what a broker has forgotten: a snapshot of the log's producers has
-    only the last batch of each, in Kafka too. So the records of each epoch are in order, and those
-    that are in the log for the first time.
+    After a new epoch, a batch that a broker has forgotten may be stored a second time, because a
+    snapshot of the log's producers has only the last batch of each producer, as in Kafka. So the
+    rule looks at two orders: of the records of each epoch, and of the first copies of all records.
     """
     idempotent = _idempotent(seen)
     for log in seen.leader_logs():
@@ -148,8 +153,8 @@ def order_of_each_producer(seen: Evidence) -> Iterator[str]:
 
 
 def no_duplicates(seen: Evidence) -> Iterator[str]:
-    """No record of an idempotent producer is stored twice, unless it got another id or epoch after
-    a broker forgot its batches.
+    """No record of an idempotent producer is stored twice. It is no violation if the producer got a
+    new id or epoch after a broker forgot its batches.
     """
     idempotent = _idempotent(seen)
     for log in seen.leader_logs():
@@ -166,13 +171,13 @@ def no_duplicates(seen: Evidence) -> Iterator[str]:
 def late_ends(
     scenario: Scenario, history: History, watch: Watch, late_ms: Mapping[str, Sequence[int]]
 ) -> frozenset[int]:
-    """Return the numbers of the transactions that a late request has ended: the coordinator decided
-    about them before their producer asked for it, and after data had arrived on a connection that
-    the producer had given up (`MemoryNetwork.late_ms`).
+    """Return the numbers of the transactions that a late request has ended. The coordinator decided
+    about such a transaction before its producer sent EndTxn for it, but after data had arrived on a
+    connection that the producer had given up (`MemoryNetwork.late_ms`).
 
     All transactions of a producer have the same epoch. So a late EndTxn ends the transaction that
-    is open at that moment. This happens with Kafka too, until each transaction has an epoch of its
-    own (KIP-890, Kafka 4.0). O(transactions times late arrivals).
+    is open at that moment. This happens with Kafka too, before Kafka 4.0 gives each transaction a
+    new epoch (KIP-890). O(transactions times late arrivals).
     """
     owner = {
         name: client.name
@@ -199,8 +204,9 @@ def late_ends(
 
 
 def transactions_are_whole(seen: Evidence) -> Iterator[str]:
-    """read_committed shows all records of a committed transaction, and none of an aborted one. Of a
-    transaction in doubt it shows all or nothing. No transaction stays open.
+    """A read_committed reader sees all records of a committed transaction, and no record of an
+    aborted transaction. If the producer does not know the result of a transaction, the reader sees
+    all of its records or none. No transaction stays open.
 
     The transactions that a late request has ended are left out (`late_ends`).
     """
@@ -233,13 +239,13 @@ def transactions_are_whole(seen: Evidence) -> Iterator[str]:
 
 
 def high_watermarks_go_on(seen: Evidence) -> Iterator[str]:
-    """The high watermark of a leader does not go back within one leader epoch."""
+    """The high watermark of a leader never falls within one leader epoch."""
     yield from seen.watch.went_back
 
 
 def nothing_below_a_high_watermark_is_lost(seen: Evidence) -> Iterator[str]:
-    """No leader has shown a high watermark above the end of the log as it is now, and what a
-    consumer has read is still there, at the same offset.
+    """No leader has ever had a high watermark above the log's end at the end of the run. Each
+    record that a consumer has read is still in the log, at the same offset.
     """
     compacted = _compacted(seen)
     for log in seen.leader_logs():
@@ -262,7 +268,7 @@ def nothing_below_a_high_watermark_is_lost(seen: Evidence) -> Iterator[str]:
 
 
 def readers_get_each_record_once(seen: Evidence) -> Iterator[str]:
-    """A consumer without a group gets the records of a partition in order, and none twice."""
+    """A consumer without a group gets the records of a partition in order, and no record twice."""
     readers = {client.name for client in seen.scenario.clients if client.kind == "consumer"}
     last: dict[tuple[str, TopicPartition], int] = {}
     for read in seen.history.reads:
@@ -274,8 +280,9 @@ def readers_get_each_record_once(seen: Evidence) -> Iterator[str]:
 
 
 def commits_go_on(seen: Evidence) -> Iterator[str]:
-    """The committed offset of a group does not go back: a commit that begins after another one was
-    acknowledged is not lower. No member ever seeks.
+    """The committed offset of a group never falls: if a commit begins after a different commit was
+    acknowledged, its offset is not lower. Members never seek, so there is no reason for a lower
+    offset.
     """
     highest: dict[tuple[str, TopicPartition], list[tuple[int, int, str]]] = {}
     for commit in seen.history.commits:
@@ -291,7 +298,9 @@ def commits_go_on(seen: Evidence) -> Iterator[str]:
 
 
 def commits_are_not_forgotten(seen: Evidence) -> Iterator[str]:
-    """A member that asks for the committed offset gets what it has committed itself, or more."""
+    """A member that requests the committed offset gets at least the offset that this member
+    committed last.
+    """
     for known in seen.history.known:
         committed = max(
             (
@@ -310,8 +319,8 @@ def commits_are_not_forgotten(seen: Evidence) -> Iterator[str]:
 
 
 def members_begin_at_the_committed_offset(seen: Evidence) -> Iterator[str]:
-    """A member that gets a partition begins at the committed offset, or later: what was committed
-    before it got the partition is not read again.
+    """A member that gets a partition begins at the committed offset or above it. It does not read
+    records again that were committed before it got the partition.
     """
     for assigned in seen.history.assigned:
         committed = max(
@@ -342,8 +351,8 @@ def members_begin_at_the_committed_offset(seen: Evidence) -> Iterator[str]:
 
 
 def groups_read_everything_once_or_more(seen: Evidence) -> Iterator[str]:
-    """Each record below the last committed offset of a group was read by one of its members, and
-    at the end the group has read everything.
+    """At least one member of each group has read each record that read_committed shows. Compacted
+    topics are left out.
     """
     for client in seen.scenario.clients:
         if client.kind != "group":
@@ -367,7 +376,9 @@ def groups_read_everything_once_or_more(seen: Evidence) -> Iterator[str]:
 
 
 def one_leader_and_one_controller(seen: Evidence) -> Iterator[str]:
-    """In each leader epoch at most one broker leads, and in each controller epoch one controls."""
+    """Each leader epoch has at most one leader, and each controller epoch at most one
+    controller.
+    """
     for (tp, epoch), brokers in seen.watch.leaders.items():
         if len(brokers) > 1:
             yield f"{tp} had the leaders {sorted(brokers)} in leader epoch {epoch}"
@@ -378,8 +389,8 @@ def one_leader_and_one_controller(seen: Evidence) -> Iterator[str]:
 
 def replicas_agree(seen: Evidence) -> Iterator[str]:
     """All replicas of a partition have the same records below the high watermark of the leader. The
-    cleaner of each broker works at its own time, so of compacted topics only the values that every
-    replica still has are compared.
+    brokers' cleaners run at different times. So for compacted topics only offsets that both
+    compared replicas still have are compared.
     """
     compacted = _compacted(seen)
     for log in seen.leader_logs():
@@ -401,8 +412,8 @@ def replicas_agree(seen: Evidence) -> Iterator[str]:
 
 
 def everybody_agrees(seen: Evidence) -> Iterator[str]:
-    """After quiet, ZooKeeper and the brokers agree: who leads, in which epoch, and who is in sync.
-    Every replica is in sync again.
+    """When there have been no faults for a while, ZooKeeper and the brokers agree about the leader,
+    the leader epoch and the ISR of each partition. Every replica is in sync again.
     """
     nodes = seen.cluster.zookeeper.server.tree.nodes
     for broker in seen.cluster.brokers:
@@ -434,8 +445,9 @@ def everybody_agrees(seen: Evidence) -> Iterator[str]:
 
 
 def last_values_stay(seen: Evidence) -> Iterator[str]:
-    """A compacted log still has the last acknowledged value of each key, or a later one. A key that
-    was deleted last may be gone, with its tombstone. No older value of it may be back.
+    """A compacted log still has the last acknowledged value of each key, or a later value. If the
+    last record of a key is a tombstone, the tombstone may be gone too. But no older value of the
+    key may be in the log again.
     """
     compacted = _compacted(seen)
     for log in seen.leader_logs():
@@ -458,9 +470,9 @@ def last_values_stay(seen: Evidence) -> Iterator[str]:
 
 
 def _may_miss_tombstones(seen: Evidence, log: StoredLog) -> bool:
-    """Return whether the leader was once out of sync for longer than delete.retention.ms. By then
-    the other replicas may have removed a tombstone that it has never read. An old value is back
-    then, in Kafka too.
+    """Return whether the leader was once out of sync for longer than delete.retention.ms. In this
+    time the other replicas may have removed a tombstone that this leader has never read. An old
+    value of the key may then be in the log again, as in Kafka.
     """
     configs = next(dict(one.configs) for one in seen.scenario.topics if one.name == log.tp.topic)
     retention_ms = int(configs.get("delete.retention.ms", DELETE_RETENTION_MS))

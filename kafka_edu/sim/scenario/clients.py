@@ -1,5 +1,5 @@
-"""The clients of a scenario: our own producer and consumer, each with a program that records what
-it did and what it received.
+"""The clients of a scenario: our own producers and consumers. Each client has a program that
+records what the client sent and received.
 
 Each client is a simulated process. It uses the same classes as a real program, over the simulated
 network.
@@ -165,7 +165,7 @@ class _Sends:
             raise
 
     def _key(self) -> int:
-        """Draw a key. Low ones are frequent, and high ones are rare, as in most topics."""
+        """Draw a key. A few keys are frequent and most keys are rare, as in most topics."""
         chance = self._chance.random()
         return int(self._keys * chance * chance * chance)
 
@@ -291,8 +291,8 @@ class ReadingClient(ScenarioClient):
 
 
 class MemberClient(ScenarioClient):
-    """One member of a consumer group. It commits after each poll. Now and then it asks before that
-    which offsets are committed.
+    """One member of a consumer group. The member commits after each poll. Sometimes it requests the
+    committed offsets before the commit.
     """
 
     def __init__(self, around: Surroundings, line: ClientLine, name: str) -> None:

@@ -1,6 +1,8 @@
-"""Two futures of a run: where they part.
+"""Find the first difference between two futures of a run. A future is what happens in the run after
+a user's acts.
 
-Both are played from their start. The facts are the same, one by one, up to the first difference.
+Both futures are played from the start of the run. Up to the first difference all their facts are
+equal.
 """
 
 from collections.abc import Sequence
@@ -22,7 +24,7 @@ class Played(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The first facts that differ. One of them is None if that future has ended before."""
+    """The first two facts that differ. A fact is None if its future has ended before."""
 
     same: int
     """How many facts before are the same in both."""

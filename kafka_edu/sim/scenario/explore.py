@@ -1,4 +1,4 @@
-"""Plays many seeds of scenarios, on several cores, and stops at the first failure if it should."""
+"""Play scenarios with many seeds, on several cores."""
 
 import gc
 import hashlib
@@ -43,7 +43,7 @@ AHEAD: Final = 4
 
 
 class Tried(NamedTuple):
-    """The result of one seed, small enough to be kept by the thousand."""
+    """The result of one run. It is small, because a search keeps thousands of results."""
 
     scenario: str
     what: str
@@ -62,8 +62,8 @@ class Tried(NamedTuple):
 
 
 def what_of(scenario: Scenario, plant: str = "") -> str:
-    """Return `Tried.what` of a scenario. A changed file of it, or of a learner's part in it, has
-    another one, so its seeds are new.
+    """Return `Tried.what` of a scenario. If the scenario's file or the file of a learner's part has
+    changed, the value is different, and so all seeds are played again.
     """
     found = hashlib.sha256(f"{plant}\n{scenario.text()}".encode())
     for part in scenario.learners:
@@ -103,15 +103,17 @@ def try_seed(scenario: Scenario, seed: int, plant: str = "") -> Tried:
 
 
 def leave_out_imports() -> None:
-    """Let the search for garbage after each run leave out all that exists now, above all the
-    imported modules. That saves 50 ms for each seed.
+    """Exclude all present objects, mainly the imported modules, from garbage collection. This makes
+    the collection after each run 50 ms faster.
     """
     gc.collect()
     gc.freeze()
 
 
 def try_seeds(work: Iterable[tuple[Scenario, int]], jobs: int, plant: str = "") -> Iterator[Tried]:
-    """Yield the results, as they come. With one job everything happens in this process."""
+    """Play a run for each item of `work`. Yield each result when its run ends. With `jobs` = 1 no
+    other process is started.
+    """
     if jobs == 1:
         leave_out_imports()
         for scenario, seed in work:

@@ -12,8 +12,8 @@ from kafka_edu.common.topic_partition import TopicPartition
 
 
 class SentRecord(NamedTuple):
-    """A record that a program gave to a producer. Its value is `name`, which no other record
-    has. A tombstone has no value, and its name in a header.
+    """A record that a program gave to a producer. The record's value is `name`, which is different
+    for each record. A tombstone has no value, so its name is in a header.
     """
 
     name: str
@@ -78,7 +78,9 @@ class Known(NamedTuple):
 
 
 class Assigned(NamedTuple):
-    """A partition that a member of a group got. It begins at the committed offset."""
+    """A partition that a member of a group got. The member begins to read at the committed
+    offset.
+    """
 
     group: str
     member: str

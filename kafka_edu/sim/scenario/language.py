@@ -125,8 +125,8 @@ class Scenario(NamedTuple):
         return sum(map(processes_of, self.clients))
 
     def with_acts(self, seed: int, acts: Sequence[Act]) -> "Scenario":
-        """Return the scenario with a fixed seed and these acts in place of faults by chance. The
-        settings that this seed draws are fixed too.
+        """Return the scenario with a fixed seed, and with `acts` instead of random faults. The
+        settings that the seed chooses are fixed too.
         """
         return self._replace(
             faults=Faults(),
@@ -139,14 +139,14 @@ class Scenario(NamedTuple):
         )
 
     def properties_for(self, seed: int) -> tuple[tuple[str, str], ...]:
-        """Return the settings of the brokers, with those that the seed draws."""
+        """Return the settings of the brokers, including the settings that the seed chooses."""
         chance = SeededRandom(f"{seed}/settings")
         drawn = [(key, chance.choice(values)) for key, values in self.variations]
         return (*self.properties, *drawn)
 
     def digest_for(self, version: str) -> str | None:
-        """Return the digest that the run must have on this version of Python. Without one of its
-        own, a version has the first digest of the file.
+        """Return the digest that the run must have on this version of Python. If the file has no
+        digest for this version, return the file's first digest.
         """
         first = next((digest for _, digest in self.digests), None)
         return dict(self.digests).get(version, first)
@@ -241,7 +241,9 @@ class _Reader:
         """Checks for which the whole scenario must be known, each with the place of its line."""
 
     def command(self, line: str, place: str) -> None:
-        """Take one command. `place` is its file and line. Raises ValueError with what to write."""
+        """Read one command. `place` is its file and line. Raises ValueError with a text that says
+        what to write instead.
+        """
         name, *words = line.split()
         take = self.commands.get(name)
         if take is None:

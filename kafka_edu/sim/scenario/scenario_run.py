@@ -1,8 +1,8 @@
 """Play one scenario with one seed, and check the result.
 
 The seed decides everything: the schedule of faults, the delays of the network, what clients send.
-The same seed gives the same facts, byte for byte; `ScenarioResult.digest` is their hash. Watching a
-run does not change it. The digest is computed only from facts.
+The same seed gives the same facts, byte for byte; `ScenarioResult.digest` is their hash. The digest
+does not include samples for viewers, so it is the same if somebody watches the run.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ class ScenarioResult(NamedTuple):
 
 
 class FactDigest:
-    """The hash of all facts. Samples for a viewer are not part of it."""
+    """The hash of all facts of a run. Samples for viewers are not included."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -240,11 +240,13 @@ class ScenarioRun:
 
     @property
     def begun_us(self) -> int:
-        """The virtual time at which the run has begun, in µs. 0: it has not."""
+        """The virtual time at which the run has begun, in µs; 0 if the run has not begun."""
         return 1_000 * (self._begun_ms or 0)
 
     def now_ms(self) -> int:
-        """Return the virtual ms since the run has begun; before it, since the cluster's start."""
+        """Return the virtual ms since the run has begun. Before that, return the ms since the
+        cluster's start.
+        """
         return self.cluster.time.hi_res_clock_ms() - (self._begun_ms or 0)
 
     def act_by_hand(self, asked: ActByHand) -> Act:
@@ -268,7 +270,9 @@ class ScenarioRun:
         return act
 
     def forget_acts(self, acts: Sequence[Act]) -> None:
-        """Leave out these acts. They have not begun yet. An equal act of somebody else stays."""
+        """Remove these acts, which have not begun yet. An equal act that is a different object
+        stays.
+        """
         gone = {id(act) for act in acts}
         self._due = [due for due in self._due if due.undo is not None or id(due.act) not in gone]
         self.acts = tuple(act for act in self.acts if id(act) not in gone)
@@ -295,8 +299,8 @@ class ScenarioRun:
         return f"Broker {broker.id} has no session with ZooKeeper now. Try again a little later."
 
     def _why_no_start(self, broker: SimBroker) -> str:
-        """Return why a broker cannot be started by hand now. It runs, or an act of the seed holds
-        several brokers down at once and starts them together.
+        """Return why a broker cannot be started by hand now. Either the broker runs, or an act of
+        the seed has stopped several brokers and will start them together.
         """
         if broker.server is not None:
             return f"Broker {broker.id} runs."
@@ -316,13 +320,15 @@ class ScenarioRun:
         return self.result
 
     def turns(self) -> Generator[int, None, None]:
-        """Play the run to its end. It stops before each callback, and yields the virtual time in ns
-        to which the clock is about to go, as `SimLoop.turns` does. At the end there is a `result`.
+        """Play the run to its end. Before each callback, yield the virtual time in ns to which the
+        clock is about to go, as `SimLoop.turns` does. At the end `result` is set.
         """
         return self._turns(self.cluster.loop.turns)
 
     def _played(self, turns_of: Callable[[Passage], Iterator[int]]) -> Generator[int, None, None]:
-        """Play all passages. An error that ends the run is a rule that is broken."""
+        """Play all passages of virtual time. If an error ends the run, record it as a violation of
+        a rule.
+        """
         try:
             for passage in self._passages():
                 yield from turns_of(passage)
@@ -410,7 +416,9 @@ class ScenarioRun:
                 self._fail("clients end", f"{name} ended with {error!r}")
 
     def _act_until(self, run_ms: int) -> Iterator[Passage]:
-        """Let the run's time pass, with its acts. At its end everything is healed."""
+        """Let the run's time pass until `run_ms`, and begin the acts that are due. At the end, end
+        all faults.
+        """
         self._due += [Due(act.at_ms, 1, at, act) for at, act in enumerate(self.acts)]
         self._number = len(self.acts)
         while self.now_ms() < run_ms or self._due:
@@ -486,12 +494,12 @@ class ScenarioRun:
         return undo is not None
 
     def _look_until(self, at_ms: int) -> Iterator[Passage]:
-        """Let virtual time pass until `at_ms` of the run, and look at the brokers sometimes."""
+        """Let virtual time pass until `at_ms` of the run, and observe the brokers at intervals."""
         while self.now_ms() < at_ms:
             yield from self._look_once(at_ms)
 
     def _look_while_replicas_catch_up(self) -> Iterator[Passage]:
-        """Let virtual time pass as long as replicas that are not in sync fetch what they miss."""
+        """Let virtual time pass as long as replicas that are not in sync make progress."""
         behind = ends_out_of_sync(self.cluster)
         while behind:
             yield from self._look_until(

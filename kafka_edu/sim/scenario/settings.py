@@ -1,7 +1,7 @@
 """The settings of a scenario's brokers and topics, checked before the cluster starts.
 
-A wrong setting would end a run in the middle of its start. So `language` checks each setting where
-it reads it, and can name the line.
+A wrong setting would end a run while its cluster starts. So `language` checks each setting when it
+reads the line, and the error names this line.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -52,7 +52,9 @@ OF_THE_SIMULATOR: Final = frozenset(
 
 
 def check_broker_settings(given: Mapping[str, str]) -> None:
-    """Raise ValueError if the brokers would not start with these settings, or would ignore one."""
+    """Raise ValueError if the brokers would not start with these settings, or would ignore a
+    setting.
+    """
     check_latency([given[LATENCY]] if LATENCY in given else [])
     if given.get(CLUSTER, "real") != "real":
         raise ValueError(f"{CLUSTER}={given[CLUSTER]} is not real")
@@ -78,7 +80,7 @@ def check_latency(values: Iterable[str]) -> None:
 
 
 def check_topic(name: str, configs: Mapping[str, str], others: Collection[str]) -> None:
-    """Raise ValueError if the topic could not be created next to the others."""
+    """Raise ValueError if the topic could not be created in a cluster with the topics `others`."""
     if is_internal(name):
         raise ValueError(f"the brokers themselves create {name}: choose another name")
     if name in others:

@@ -1,4 +1,4 @@
-"""Makes a run that fails as short as possible: fewer acts, fewer clients, fewer partitions.
+"""Make a failing run as short as possible, with fewer acts, fewer clients and fewer partitions.
 
 Acts are left out in halves, quarters and so on, as long as the same rule is still broken (ddmin:
 Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). Then clients,
@@ -45,7 +45,7 @@ class Shrinker:
         self.best: tuple[Scenario, ScenarioResult] | None = None
 
     def shrink(self, scenario: Scenario, seed: int, acts: Sequence[Act]) -> Shrunk:
-        """Return the shortest run found. Raises ValueError if the given run breaks no such rule."""
+        """Return the shortest run found. Raises ValueError if the given run breaks no rule."""
         if not self._fails(scenario.with_acts(seed, acts)):
             raise ValueError(f"seed {seed} of {scenario.name} does not break the rule {self._rule}")
         changed = True
@@ -60,7 +60,9 @@ class Shrinker:
         return self.best[0]
 
     def _fails(self, scenario: Scenario) -> bool:
-        """Play a candidate. If it breaks the rule, it is the best one so far."""
+        """Play a shortened scenario. If it still breaks the rule, keep it as the best result so
+        far.
+        """
         self.runs += 1
         seed = scenario.seed
         assert seed is not None
@@ -96,9 +98,9 @@ class Shrinker:
 def fewest(
     parts: tuple[T, ...], fails: Callable[[tuple[T, ...]], bool], may_play: Callable[[], bool]
 ) -> tuple[T, ...]:
-    """Leave out parts of what fails, in pieces that become smaller. Return the shortest scenario
-    that still fails. `fails` plays a shortened scenario. The search ends early if `may_play`
-    returns False.
+    """Leave out as many of `parts` as possible, in smaller and smaller pieces. Return the remaining
+    parts, with which the run still fails. `fails` plays a scenario with fewer parts. The search
+    ends early if `may_play` returns False.
     """
     pieces = 2
     while parts and may_play():
@@ -130,7 +132,9 @@ def _fewer_clients(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _with_clients(scenario: Scenario, clients: tuple[ClientLine, ...]) -> Scenario:
-    """Return the scenario with these clients, and without acts that name a client that is gone."""
+    """Return the scenario with only these clients, and without acts that name a different
+    client.
+    """
     fewer = scenario._replace(clients=clients)
     return fewer._replace(
         acts=tuple(
@@ -166,7 +170,7 @@ def _shorter(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _shorter_acts(scenario: Scenario) -> Iterator[Scenario]:
-    """Round the numbers of an act, so that a reader sees which of them matter."""
+    """Round the numbers of each act, so that a reader sees which numbers matter."""
     for number, act in enumerate(scenario.acts):
         rounder = act._replace(
             at_ms=_round(act.at_ms), for_ms=_round(act.for_ms), by_ms=_round(act.by_ms)

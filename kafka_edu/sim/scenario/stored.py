@@ -18,7 +18,7 @@ NAME_HEADER: Final = "name"
 
 
 class StoredRecord(NamedTuple):
-    """One record of a log. `name` is its value as text, or of a tombstone the name in its
+    """One record of a log. `name` is the record's value as text. A tombstone has its name in a
     header.
     """
 
@@ -66,8 +66,8 @@ class StoredLog(NamedTuple):
     def visible(self) -> tuple[list[StoredRecord], list[StoredRecord]]:
         """Return the records that read_committed shows, and those whose transaction is open.
 
-        Transactions are decided by their markers, and not by the log's own index of aborted
-        transactions: a wrong index is one of the faults to be found.
+        The markers show whether a transaction was committed. The log's index of aborted
+        transactions is not used, because a wrong index is one of the faults that must be found.
         """
         shown: list[StoredRecord] = []
         open_: dict[int, list[StoredRecord]] = {}
@@ -121,7 +121,9 @@ def read_log(log: Log) -> tuple[StoredRecord | Marker, ...]:
 
 
 def partitions_of(cluster: SimCluster, broker: int) -> list[Partition]:
-    """Return the online partitions of a broker. Empty if it is down or still starting."""
+    """Return the online partitions of a broker. The list is empty if the broker is down or still
+    starting.
+    """
     server = cluster.brokers[broker].server
     if server is None or server.replication is None:
         return []

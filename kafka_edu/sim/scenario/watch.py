@@ -1,6 +1,6 @@
 """Observes the simulated brokers during a run, and records the changes that must be permanent.
 
-It only reads. A run with a watch has the same facts, byte for byte, as a run without one.
+A watch only reads. A run with a watch has the same facts, byte for byte, as a run without a watch.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,9 @@ from kafka_edu.trace.events.transaction import TransactionStateChanged
 
 
 class Promise(NamedTuple):
-    """The highest high watermark that a leader of a partition has shown, and where."""
+    """The highest high watermark that a leader of a partition has had, with its broker and its
+    time.
+    """
 
     high_watermark: int
     broker: int
@@ -99,7 +101,7 @@ class Watch:
             self._in_sync_ms[key] = now_ms
 
     def longest_absence_ms(self, tp: TopicPartition, broker: int) -> int:
-        """Return for how long a broker was in no leader's ISR of this partition, at most."""
+        """Return the longest time for which a broker was in no leader's ISR of this partition."""
         return self._absences_ms.get((tp, broker), 0)
 
 

@@ -1,8 +1,9 @@
-"""A short record of each fact of a run, to find a past moment and to prove it again.
+"""A short record of each fact of a run. It is used to find a past moment, and to check that a
+repeated run has the same facts.
 
-To go back, a run is executed again from its start. It must then have the same facts. For each fact
-the log keeps the first 8 bytes of the digest of all facts up to it. So the first fact that differs
-is known, at a cost of 17 bytes for each fact.
+To go back in time, a run is executed again from its start, and must have the same facts again. For
+each fact the log keeps the first 8 bytes of the digest of all facts up to this fact. So the log can
+find the first fact that differs. It needs 17 bytes for each fact.
 """
 
 from array import array
@@ -56,8 +57,8 @@ def is_at(envelope: Envelope, unit: Unit) -> bool:
 class FactLog:
     """The times and digests of all facts of one run, in their order.
 
-    While a run is executed again, `take` compares its facts with those of the first time. The run
-    adds each fact to `digest` before it hands the fact on, so each fact is hashed once.
+    While a run is executed again, `take` compares the new facts with the recorded facts. The run
+    adds each fact to `digest` before it calls `take`, so each fact is hashed only once.
     """
 
     def __init__(self) -> None:
@@ -83,20 +84,22 @@ class FactLog:
         return self.count < len(self)
 
     def begin_again(self) -> FactDigest:
-        """Begin to compare with what is recorded, from the first fact on. Return the digest to
-        which the new execution adds its facts.
+        """Begin to compare a new execution with the recorded facts, from the first fact on. Return
+        the digest to which the new execution adds its facts.
         """
         self.digest, self.parted = FactDigest(), ""
         return self.digest
 
     def fork(self) -> None:
-        """Forget the recorded facts that come later: from now on the future is a different one."""
+        """Forget the recorded facts after the present moment, because a different future begins."""
         del self._times_us[self.count :]
         del self._units[self.count :]
         del self._digests[8 * self.count :]
 
     def take(self, envelope: Envelope) -> None:
-        """Take the next event of the present execution. `digest` has it already if it is a fact."""
+        """Record or compare the next event of the present execution. If the event is a fact,
+        `digest` already includes it.
+        """
         if EVENT_TYPES[envelope.name].kind is not Kind.FACT:
             return
         before, digest = self.count - 1, self.digest.short()
@@ -112,9 +115,11 @@ class FactLog:
         self._digests += digest
 
     def find(self, unit: Unit, from_us: int, by: int) -> int:
-        """Return the time (µs) of the next fact of this unit, or of the last one before `from_us`.
+        """Return the time (µs) of the first fact of this unit after `from_us`, or of the last one
+        before it.
 
-        `by` is 1 or -1. Raises ValueError if there is none. O(facts in between).
+        `by` is 1 (after) or -1 (before). Raises ValueError if there is no such fact. O(facts in
+        between).
         """
         if unit is Unit.MILLISECOND:
             return max(from_us + by * 1_000, 0)
@@ -132,7 +137,9 @@ class FactLog:
 
 
 def _blame(envelope: Envelope) -> str:
-    """Return which learner's part does not repeat itself. Empty if it is no fact of such a part."""
+    """Return a text about the learner's part that behaves differently when the run is repeated.
+    Empty if the event does not come from a learner's part.
+    """
     match envelope.event:
         case LearnerAnswered(exercise=exercise, call=call, answer=answer, line=line):
             what = f"line {line} now answers {answer} to {call}"

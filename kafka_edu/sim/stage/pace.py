@@ -9,7 +9,7 @@ MOST_BEHIND_S: Final = 0.25
 
 
 class Pace:
-    """Maps virtual time to real time. It has no clock: the caller says how late it is."""
+    """Maps virtual time to real time. A Pace has no clock: the caller passes the real time."""
 
     def __init__(self) -> None:
         self._speed = SPEEDS.index(1.0)
@@ -25,7 +25,9 @@ class Pace:
         return f"×{self.speed:g}" if self.speed else "as fast as the machine can"
 
     def change(self, by: int) -> None:
-        """Go to the next speed, up or down. The caller then calls `anchor`."""
+        """Change to the next higher speed (`by` = 1) or lower speed (-1). The caller then calls
+        `anchor`.
+        """
         self._speed = min(max(self._speed + by, 0), len(SPEEDS) - 1)
 
     def anchor(self, real_s: float, virtual_ns: int) -> None:
@@ -33,7 +35,7 @@ class Pace:
         self._real_s, self._virtual_ns = real_s, virtual_ns
 
     def wait_s(self, now_s: float, virtual_ns: int) -> float:
-        """Return the real seconds until a virtual time. 0: it has come."""
+        """Return how many real seconds remain until a virtual time; 0 if it has come."""
         if not self.speed:
             return 0.0
         due_s = self._real_s + (virtual_ns - self._virtual_ns) / 1e9 / self.speed

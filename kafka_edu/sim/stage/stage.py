@@ -1,13 +1,15 @@
-"""Plays one run of a scenario for people: at a chosen speed, step by step, back and forth.
+"""Play one run of a scenario for people who watch it. They can choose the speed, go step by step,
+and go back in time.
 
-The stage stands between two callbacks of the simulation's loop, in `ScenarioRun.turns`. At these
-points it carries out commands, and its host waits in real time. The simulation does not notice
-this. A run that was paused, slowed and stepped has the same facts as any other run.
+The class Stage controls the run. Between two callbacks of the simulation's loop
+(`ScenarioRun.turns`), it carries out the users' commands, and its host waits in real time. The
+simulation does not notice this. A run that was paused or slowed has the same facts as a run without
+pauses.
 
 Coroutines cannot be copied. So to go back, the run begins again, with the same seed and with all
-acts made by hand, and is executed up to the wanted time. `FactLog` proves that the
-facts are the same again. If a user then makes an act, another future begins: a fork. Otherwise the
-run repeats all later acts too.
+acts made by hand, and is executed up to the wanted time. `FactLog` proves that the facts are the
+same again. If a user then makes an act, the run continues in a different way: a new future begins
+(a fork). Otherwise the run repeats all later acts too.
 """
 
 from collections import deque
@@ -51,9 +53,10 @@ class Command(NamedTuple):
 
 
 class Host(Protocol):
-    """Where a stage plays: it has the real clock, and passes on events and commands.
+    """The program in which a Stage runs. It has the real clock, sends the events to viewers, and
+    receives the users' commands.
 
-    It iterates over `Stage.turns`, and serves in between.
+    The host iterates over `Stage.turns`. Between two turns it serves its connections.
     """
 
     def now_s(self) -> float:
@@ -69,18 +72,21 @@ class Host(Protocol):
         ...
 
     def turned(self) -> None:
-        """Announce that the run has gone back. What was shown after the current moment is void."""
+        """Announce that the run has gone back in time. Events that were shown after the current
+        moment are no longer valid.
+        """
         ...
 
     def keep(self, future: int, text: str) -> str:
-        """Keep a future as a scenario file. Return the name of the file."""
+        """Store a future of the run as a scenario file. Return the name of the file."""
         ...
 
 
 class Point(NamedTuple):
-    """An exact moment of a run. A run that follows another one stands still at its points.
+    """An exact moment of a run. If two runs are compared, one run follows the other: it runs to a
+    Point, and waits there for the next Point.
 
-    Callbacks at the same ns follow each other, so a time alone is not exact.
+    A time alone is not exact, because several callbacks may run at the same ns.
     """
 
     at_us: int
@@ -106,7 +112,7 @@ class Closed(Exception):
 
 
 class _GoBack(Exception):
-    """Leaves the present execution, to execute the run again up to a time."""
+    """Raised to leave the present execution, and to execute the run again up to `at_us`."""
 
     def __init__(
         self,
@@ -135,7 +141,9 @@ class _GoBack(Exception):
 
 
 class Opening(NamedTuple):
-    """A moment of a run at which a stage begins, with the acts that somebody made before it."""
+    """A moment of a run at which a Stage begins, with the acts that somebody made by hand before
+    this moment.
+    """
 
     at_us: int
     acts: tuple[Act, ...] = ()
@@ -144,7 +152,9 @@ class Opening(NamedTuple):
 
 
 class Stage:
-    """One run of a scenario, under the control of people. `turns` plays until it is closed."""
+    """One run of a scenario that people control. `turns` plays the run until the Stage is
+    closed.
+    """
 
     def __init__(
         self,
@@ -158,9 +168,10 @@ class Stage:
         opening: Opening | None = None,
         by_hand: Sequence[Act] = (),
     ) -> None:
-        """A run that `follows` another one goes on only to the points of `sim-follow`. `names_act`
-        returns the name of an act for the facts of a supervisor. With an `opening`, the run first
-        stands still at its moment. `by_hand` are acts that a user has made in an earlier stage.
+        """With `follows`, this run follows a second run: it continues only to the points that the
+        command `sim-follow` gives. `names_act` returns the name of an act for the facts of a
+        supervisor. With an `opening`, the run is first executed to that moment, and pauses there.
+        `by_hand` are acts that a user has made in an earlier Stage.
         """
         self.scenario = scenario
         self.seed = seed
@@ -224,7 +235,9 @@ class Stage:
 
     @property
     def digest(self) -> str:
-        """The digest of all facts up to now, at the level of the stage."""
+        """The digest of all facts up to now. It includes the events up to the trace level of this
+        Stage.
+        """
         return self._log.digest.hex()
 
     @property
@@ -233,7 +246,7 @@ class Stage:
 
     @property
     def catches_up(self) -> bool:
-        """Whether this run hurries to the next point of the run that it follows."""
+        """Whether this run follows a second run, and has not reached the last given point yet."""
         return self.follows and bool(self._points)
 
     def sampled(self) -> SimulationSampled:
@@ -268,12 +281,12 @@ class Stage:
         return Point(self.at_us, self._instant_ns, self._turns_there)
 
     def acts_until(self, at_us: int) -> list[Act]:
-        """Return the acts that somebody made by hand, up to a time (µs) of this future."""
+        """Return the acts that somebody made by hand in this future up to the time `at_us` (µs)."""
         begun_us = self._run.begun_us or self._begun_us  # 0: no run has begun, so no act has
         return [act for act in self._by_hand if 0 < begun_us <= at_us - 1_000 * act.at_ms]
 
     def text(self) -> str:
-        """Return the present future as a scenario file: its seed and all its acts."""
+        """Return the present future as the text of a scenario file, with the seed and all acts."""
         acts = (*self._schedule, *self._by_hand)
         return self.scenario.with_acts(self.seed, acts).text()
 
@@ -287,7 +300,7 @@ class Stage:
         self._drop_run()
 
     def _until_left(self) -> Generator[float, None, _GoBack | None]:
-        """Play the run once. Return why it was left, or None if the stage is to end."""
+        """Play the run once. Return where to go back to, or None if the Stage was closed."""
         try:
             self._result = yield from self._run_once()
             self._note = _verdict(self._result)
@@ -369,7 +382,7 @@ class Stage:
                 self._paused, self._step_to = True, None
 
     def _until_free(self, next_ns: int) -> Iterator[float]:
-        """Pause before the next callback, which is due at `next_ns`, until it may run."""
+        """Wait until the next callback, which is due at `next_ns`, may run."""
         has_hurried = False
         while True:
             self._obey()
@@ -389,8 +402,8 @@ class Stage:
         self._clock_us, self._stands_at = 0, None
 
     def _rest_s(self, next_ns: int) -> float | None:
-        """Return for how many seconds the host is to serve before the next callback. None: the
-        callback may run now.
+        """Return for how many seconds the host should serve its connections before the next
+        callback, or None if the callback may run now.
         """
         if self.follows:
             return self._follower_rest_s(next_ns)
@@ -408,12 +421,14 @@ class Stage:
         return min(wait_s, TICK_S) if wait_s > 0 else self._hurried_rest_s()
 
     def _hurried_rest_s(self) -> float | None:
-        """Return the rest of a run that hurries: none, but now and then commands are served."""
+        """Return the pause of a run that should be as fast as possible: None, or every TICK_S a
+        pause of 0 s, so that the host serves its connections.
+        """
         return 0.0 if self._host.now_s() - self._served_s >= TICK_S else None
 
     def _follower_rest_s(self, next_ns: int) -> float | None:
-        """Return the rest of a run that follows another one. It runs to the next point at full
-        speed. Without a next point it waits.
+        """Return the pause of a run that follows a second run. The run continues to the next point
+        at full speed. If no next point is given, it waits.
         """
         while self._points and self._points[0].is_reached(
             self._instant_ns, self._turns_there, next_ns
@@ -424,12 +439,16 @@ class Stage:
         return REST_S
 
     def _stand_at(self, point: Point) -> None:
-        """Send a sample of this moment, which the other run has sampled too."""
+        """Send a sample of the run at `point`. The followed run has sent a sample of the same
+        moment.
+        """
         self._stands_at, self._clock_us = point, point.at_us
         self._host.sample()
 
     def _progress(self) -> bool:
-        """Return whether the host is to serve while the run is executed again."""
+        """Return whether the host should serve its connections now, while the run is executed
+        again.
+        """
         now_s = self._host.now_s()
         if self._back is None or now_s - self._served_s < TICK_S:
             return False
@@ -544,7 +563,9 @@ class Stage:
                 return None
 
     def _follow(self, command: Command) -> None:
-        """Take the points to which this run follows another one. It goes back to an earlier one."""
+        """Add the next points to which this run must go. If a point lies before the present moment,
+        go back.
+        """
         points = [_point_of(word) for word in str(command.values.get("points", "")).split()]
         if not self.follows or not points:
             raise Refused("only a run that was started for it follows another one, point by point")
@@ -559,7 +580,9 @@ class Stage:
             self._points += points
 
     def _point_or_start(self) -> Point:
-        """Return the point at which the run stands. A run that has not begun stands at none."""
+        """Return the point at which the run is; for a run that has not begun, the earliest possible
+        point.
+        """
         return (self._stands_at or self._point()) if self._callbacks > 1 else Point(0, 0, 0)
 
     def _refuse_at_end(self) -> None:
@@ -592,8 +615,8 @@ class Stage:
         def done(possible: bool, why: str) -> None:
             self._acting = False
             if possible or why != NOT_POSSIBLE or self.cluster.supervised:
-                # A refused act may have facts too. Without it, the run would part when it is
-                # executed again.
+                # A refused act may have facts too. So it is kept; otherwise the facts would differ
+                # when the run is executed again.
                 self._by_hand.append(act)
             file = self._host.keep(self._future, self.text())
             if possible:
@@ -608,7 +631,9 @@ class Stage:
         self._acting = True
 
     def _fork(self) -> None:
-        """Begin another future here. Acts that were made later belong to the old future."""
+        """Begin a new future at the present moment. Acts that were made later belong to the old
+        future.
+        """
         kept = self.acts_until(self.at_us)
         self._run.forget_acts([act for act in self._by_hand if act not in kept])
         self._by_hand = kept
@@ -678,7 +703,7 @@ _NAMES: Final = {verb: (name, takes) for name, (verb, takes) in SCENARIO_ACTS.it
 
 
 def _act_of(command: Command, brokers: range) -> Act:
-    """Return a supervisor's act in the words of scenarios. Raises Refused."""
+    """Return the act of a scenario that a supervisor's command means. Raises Refused."""
     found = SCENARIO_ACTS.get(command.name)
     if found is None:
         raise Refused(

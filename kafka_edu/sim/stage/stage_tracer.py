@@ -1,7 +1,7 @@
 """The events of all processes of a simulated cluster as one stream.
 
 In a real cluster each process has an event socket. Simulated processes share one process and one
-order of events, so one socket is enough, and its readers need not put events in order.
+order of events, so one socket is enough, and its readers need not sort the events.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,9 @@ from kafka_edu.trace.tracer import RANKS, Tracer, rank_of_type
 
 
 class _VirtualTime:
-    """The clock of the cluster that is played at present. A run that begins again has another."""
+    """The clock of the cluster that is played at present. A run that begins again has a new
+    clock.
+    """
 
     def __init__(self, cluster: Callable[[], SimCluster]) -> None:
         self._cluster = cluster
@@ -36,7 +38,8 @@ class _VirtualTime:
 class StageTracer(Tracer):
     """Passes the events of simulated processes to subscribers, and samples their state for them.
 
-    It emits no event itself, so watching a run does not change the numbers of its facts.
+    The tracer emits no event itself, so the facts of a run have the same numbers if somebody
+    watches it.
     """
 
     def __init__(self, cluster: Callable[[], SimCluster]) -> None:
@@ -49,8 +52,8 @@ class StageTracer(Tracer):
         """Gets each gauge when it is sampled."""
 
     def pass_on(self, envelope: Envelope, rank: int | None = None) -> None:
-        """Pass an event to the subscribers that want its level. Without `rank`, that is the level
-        of its type.
+        """Pass an event to the subscribers that want its level. Without `rank`, the level is that
+        of the event's type.
         """
         rank = rank_of_type(type(envelope.event)) if rank is None else rank
         for attached in self._attached:

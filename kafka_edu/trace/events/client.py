@@ -75,8 +75,8 @@ class LoadStalled(NamedTuple):
 @event(joins=("topic", "partition", "offset"))
 class LoadGoesOn(NamedTuple):
     """The load has received its first acknowledgement after LoadStalled, the cause of this event.
-    With acks=0 there are no acknowledgements. Then the event says that the client could send a
-    record again.
+    With acks=0 there are no acknowledgements. In this case the event says that the client has sent
+    a record after the stall.
     """
 
     topic: str
@@ -181,8 +181,8 @@ class ClientListed(NamedTuple):
 
 @event()
 class RecordsCounted(NamedTuple):
-    """A client counted how often some records are at a place. With exactly-once semantics, no
-    record is missing, and none is there more than once.
+    """A client counted how often each of some records is in `place`, for example in a topic. With
+    exactly-once semantics, no record is missing, and none is there more than once.
     """
 
     client: str

@@ -10,8 +10,8 @@ from kafka_edu.trace.events.producer import ClientLink
 class ConsumerSubscribed(NamedTuple):
     """The program changed what the consumer reads: topics (then the group divides their
     partitions), or partitions that the program chose itself. With a pattern, the topics are those
-    that match it so far, and another event follows when they change. All are empty after
-    unsubscribe().
+    that match it so far, and another event follows when they change. After unsubscribe() all fields
+    except `client` are empty.
     """
 
     client: str

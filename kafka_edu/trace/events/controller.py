@@ -12,9 +12,9 @@ class ZkWatchFired(NamedTuple):
     """ZooKeeper notified this broker of a change. The controller puts an event about the change
     into its queue.
 
-    A watch fires at the first change of its kind at `path` whose zxid is above `after_zxid`. That
-    is the zxid of the last answer that this session got before, or -1 if it is unknown. So session,
-    path, type and this range of zxids identify the change.
+    A watch fires at the first change of its kind at `path` whose zxid is above `after_zxid`.
+    `after_zxid` is the zxid of the last answer that this session got before the change, or -1 if it
+    is unknown. So session, path, type and `after_zxid` identify the change.
     """
 
     path: str
@@ -41,7 +41,7 @@ class ControllerResigned(NamedTuple):
 
 @event(joins=("controller_id",))
 class ActiveControllerChanged(NamedTuple):
-    """This broker read /controller. `controller_id` is the id in it, or -1 if there is no
+    """This broker read /controller. `controller_id` is the id in this znode, or -1 if there is no
     controller.
     """
 

@@ -56,8 +56,8 @@ class ConnectionFailed(NamedTuple):
 
 @event()
 class FrameCaptureStarted(NamedTuple):
-    """The broker begins to capture the frames of these clients (`edu.capture.clients`). The wire
-    microscope can read the file.
+    """The broker begins to write the frames of these clients (`edu.capture.clients`) into a file,
+    which the wire microscope can read.
 
     A name that ends with `*` stands for all client ids with this beginning.
     """
@@ -69,7 +69,7 @@ class FrameCaptureStarted(NamedTuple):
 
 @event()
 class FrameCaptureStopped(NamedTuple):
-    """The broker stops capturing frames. The event says why. The file is kept."""
+    """The broker stops capturing frames. The event says why. The file with the frames is kept."""
 
     file: str
     frames: int
@@ -179,9 +179,9 @@ class FileBytesSampled(NamedTuple):
     """A sample: how many bytes of log files the broker's sockets have sent since its start, with
     and without zero copy (spec S6).
 
-    The bytes sent with sendfile were never copied into the broker's process (zero copy). The bytes
-    that were read first were copied. They belong to pieces of at most 72 KiB, the size of one
-    producer's batch.
+    The bytes sent with sendfile were never copied into the broker's process (zero copy). The other
+    bytes were first read into the process, and so they were copied. The broker does this with
+    pieces of at most 72 KiB, the size of one producer's batch.
     """
 
     by_sendfile_total: int

@@ -1,8 +1,8 @@
 """Events of the controller while it moves replicas to other brokers, in the order of the phases
 (spec C5).
 
-In between, the state machines emit their own events: ReplicaStateChanged, LeaderElected (strategy
-ReassignPartition) and ReplicaRemovedFromIsr.
+Between these events, the state machines emit their own events: ReplicaStateChanged, LeaderElected
+(strategy ReassignPartition) and ReplicaRemovedFromIsr.
 """
 
 from typing import NamedTuple

@@ -174,7 +174,8 @@ class StaleControllerRefused(NamedTuple):
 @event(joins=("topic", "partition", "leader_epoch"))
 class IsrChangeProposed(NamedTuple):
     """The leader wants to change the ISR, and requests a write of the znode, if the znode still has
-    `zk_version`. Until the answer arrives, the leader uses the larger one of the two ISRs.
+    `zk_version`. Until the answer arrives, the leader uses the old ISR or the new ISR, whichever
+    has more replicas.
     """
 
     topic: str

@@ -174,7 +174,7 @@ def ask_describe(asker: Asker) -> None:
 
 def ask_everything(asker: Asker) -> None:
     """Ask for the documentation of the keys, and for all keys of a broker.
-    tests/unit/server/test_described_keys.py compares those one by one.
+    tests/unit/server/test_described_keys.py compares the keys of the broker one by one.
     """
     for version in range(5):
         asker.ask(

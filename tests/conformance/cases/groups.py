@@ -283,7 +283,8 @@ def wrong_joins(asker: Asker) -> None:
 
 
 def two_members(asker: Asker) -> None:
-    """Add a second and a third member, a fourth for which there is no room, and other protocols.
+    """Let a second and a third member join, a fourth for which there is no room, and members whose
+    protocols do not match.
 
     A replay recognizes a member by the other values in an answer. So no answer may contain two
     members of which one is new and both have the same values.

@@ -1,5 +1,5 @@
-"""Requests that only the controller can handle, sent to the other broker. Each response type has
-its own way to report that, and some give no text.
+"""Requests that only the controller can handle, sent to a broker that is not the controller. Each
+type of response reports the error in a different way, and some types have no text.
 """
 
 from typing import Final

@@ -18,7 +18,9 @@ DIGEST_BYTES: Final = 8
 
 
 class Group(NamedTuple):
-    """The partitions of each topic, and the members. They had partitions before a change."""
+    """The number of partitions of each topic, and the members. Before the group changed, the older
+    members had partitions (`owned`).
+    """
 
     topics: Mapping[str, int]
     members: Mapping[str, MemberSubscription]
@@ -81,7 +83,9 @@ def printed(assignment: Assignment) -> str:
 
 
 def moved(group: Group, assignment: Assignment) -> int:
-    """Return how many partitions of a member went to another, although it could have kept them."""
+    """Return how many partitions were taken from a member and given to another one, although the
+    first could have kept them.
+    """
     owner = {tp: member for member, tps in assignment.items() for tp in tps}
     return sum(
         owner[tp] != member for member, each in group.members.items() for tp in _kept(group, each)

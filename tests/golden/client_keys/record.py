@@ -1,7 +1,7 @@
 """Record the settings of Apache Kafka's clients: `python -m tests.golden.client_keys.record`.
 
-Writes a file for each client next to this one. It has for each setting of the kafka-clients jar:
-name, type, default.
+Writes a file for each client into this folder. The file has the name, type and default of each
+setting in the kafka-clients jar.
 """
 
 from enum import StrEnum

@@ -1,8 +1,8 @@
 """Record the exceptions of Kafka's and ZooKeeper's clients: `python -m tests.golden.errors.record`.
 
-Writes two kinds of files next to this one. kafka-VERSION.txt has, for each error code of the
-kafka-clients jar: code, name, class. zookeeper-VERSION.txt, by the jar that this Kafka comes with,
-has for each code: code, class, message.
+Writes two kinds of files into this folder. kafka-VERSION.txt has the code, name and class of each
+error in the kafka-clients jar. zookeeper-VERSION.txt has the code, class and message of each error
+in the ZooKeeper jar that comes with this version of Kafka.
 """
 
 from pathlib import Path
@@ -29,7 +29,9 @@ def golden_file(version: str, peer: str) -> Path:
 
 
 def recorded(version: str, peer: str) -> dict[int, tuple[str, str]]:
-    """Return code → (name, class) for kafka, code → (class, message) for zookeeper."""
+    """Return a dict by error code. Its values are (name, class) for kafka, and (class, message) for
+    zookeeper.
+    """
     lines = golden_file(version, peer).read_text(encoding="utf-8").splitlines()
     return {
         int(code): (first, second) for code, first, second in (line.split(" ", 2) for line in lines)

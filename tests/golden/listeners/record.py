@@ -1,8 +1,8 @@
 """Ask Apache Kafka about listeners, and write its answers next to this file: `python -m
 tests.golden.listeners.record`.
 
-kafka-VERSION-configs.txt has a line for each of cases.txt. kafka-VERSION-metadata.txt has the
-answers of Metadata through each listener of the brokers in listener_cases.
+kafka-VERSION-configs.txt has one line for each line of cases.txt. kafka-VERSION-metadata.txt has
+the answers to Metadata requests through each listener of the brokers in listener_cases.
 """
 
 import contextlib
@@ -56,7 +56,9 @@ def ask(port: int, request: Message, version: int) -> Message:
 
 @contextlib.contextmanager
 def two_doors(jars: Path) -> Iterator[TwoDoors]:
-    """Run the brokers with their topic, all replicas in sync, during the block."""
+    """Run the brokers while the `with` block runs. When it begins, the topic exists and all its
+    replicas are in sync.
+    """
     kafka = TwoDoors(jars)
     try:
         kafka.up()

@@ -1,9 +1,10 @@
 """Record a log folder as a real broker writes it: `record.py BOOTSTRAP LOG_DIR TARGET`.
 
 It needs a running Apache Kafka whose log dir is LOG_DIR. It makes the topic `golden` with small
-segments and writes batches of every codec to it, idempotent and not. Then it copies the folder as
-it stands, which is what kill -9 leaves, to TARGET/running. Run it again with `after` as the last
-argument when the broker has been stopped cleanly, and it copies to TARGET/clean.
+segments and writes batches of every codec to it, idempotent and not. Then it copies the folder of
+the running broker, which is what kill -9 would leave, to TARGET/running. After the broker was
+stopped cleanly, run the program again with `after` as the last argument. It then copies the folder
+to TARGET/clean.
 """
 
 import json

@@ -1,9 +1,10 @@
 """Record what Apache Kafka writes about groups: `python -m tests.golden.log.record_groups` (see
 README.md).
 
-One partition of `__consumer_offsets`, by 2.8.2 and by 2.0.1: a dynamic member, a static one where
-they exist, commits, a commit with a retention time, a transaction's commits, tombstones of a
-deleted group. The segment of the stopped broker goes to `groups-<version>.log`.
+A broker of 2.8.2 and a broker of 2.0.1 each write one partition of `__consumer_offsets`. It has a
+dynamic member, a static member (2.8.2 only), commits, a commit with a retention time, the commits
+of a transaction, and the tombstones of a deleted group. The segment of the stopped broker is copied
+to `groups-<version>.log`.
 """
 
 import shutil
@@ -83,8 +84,9 @@ def write(port: int, *, old: bool) -> None:
 
 
 def transactional(asker: Asker, producer_id: int, committed: bool | None) -> None:
-    """Write a producer's offsets of partition 1 of u, and the marker that ends its transaction.
-    None leaves it open.
+    """Write a producer's offsets of partition 1 of topic u, and the marker that commits or aborts
+    the producer's transaction. With `committed` None, write no marker, so the transaction stays
+    open.
     """
     partition = TxnOffsetCommitRequestPartition(
         partition_index=1, committed_offset=100 + producer_id, committed_metadata=""

@@ -1,10 +1,10 @@
 """Record what Apache Kafka writes about transactions: `python -m
 tests.golden.log.record_transactions` (see README.md).
 
-One partition with small segments; transactions of two producers that overlap, commit and abort,
-some across segments. The folder of the stopped broker goes to `transactions/`. The file
-`aborted.json` next to it holds the aborted transactions that the broker returned to a
-read_committed fetch from each offset.
+Two producers write overlapping transactions, which commit or abort, into one partition with small
+segments. Some transactions cross the end of a segment. The folder of the stopped broker is copied
+to `transactions/`. The file `aborted.json` in it holds the aborted transactions that the broker
+returned to a read_committed fetch from each offset.
 """
 
 import json
@@ -67,8 +67,9 @@ def write(bootstrap: str) -> None:
 
 
 def aborted(port: int) -> list[object]:
-    """Return (offset, size, high watermark, LSO, [(producer id, first offset)]) of read_committed
-    fetches.
+    """Fetch with read_committed from each offset and with each size. For each fetch, return
+    (offset, size, high watermark, last stable offset, aborted transactions as [(producer id, first
+    offset)]).
     """
     asker, told = Asker(ListeningBroker("127.0.0.1", port)), []
     for size in SIZES:

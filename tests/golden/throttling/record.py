@@ -1,7 +1,7 @@
 """Record after which responses Kafka's client waits: `python -m tests.golden.throttling.record`.
 
-Writes a file next to this one. It has for each request of the kafka-clients jar: its number, its
-name, and the first version after which the client waits for throttle_time_ms, or "never".
+Writes a file into this folder. For each request in the kafka-clients jar, the file has the API key,
+the name, and the first version after which the client waits for throttle_time_ms, or "never".
 """
 
 from pathlib import Path
@@ -24,7 +24,9 @@ def printed() -> str:
 
 
 def recorded() -> dict[int, int | None]:
-    """Return request → the first version after which the client waits, or None."""
+    """Return a dict: API key → the first version after which the client waits, or None if it never
+    waits.
+    """
     rows = (line.split() for line in FILE.read_text(encoding="utf-8").splitlines())
     return {int(key): None if first == NEVER else int(first) for key, _, first in rows}
 

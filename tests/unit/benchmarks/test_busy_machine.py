@@ -1,4 +1,6 @@
-"""`bench busy-machine`: its squeeze, what it sees in a terminal, and its report."""
+"""`bench busy-machine`: how it takes processor time away, what it reads from a terminal, and its
+report.
+"""
 
 import os
 import subprocess
@@ -116,7 +118,7 @@ def test_places_and_colours_are_no_text() -> None:
 
 
 def test_a_key_is_answered_when_the_text_has_come(tmp_path: Path) -> None:
-    """A program that answers `a`, ends at `q`, and says nothing to other keys."""
+    """The program in this test answers the key `a`, ends at the key `q`, and ignores other keys."""
     code = (
         "import sys, tty\ntty.setcbreak(0)\nprint('ready', flush=True)\n"
         "while (key := sys.stdin.read(1)) != 'q':\n"
@@ -142,7 +144,7 @@ def cgroup_files(folder: Path, *names: str) -> None:
 
 
 def test_a_cgroup_gets_its_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel makes the files of a new cgroup; here `mkdir` does."""
+    """The kernel creates the files of a new cgroup. In this test, `mkdir` creates them."""
     make = Path.mkdir
 
     def mkdir(path: Path, *arguments: object, **options: object) -> None:

@@ -203,9 +203,10 @@ def test_what_was_not_measured_is_a_dash(tmp_path):
 
 
 class Script:
-    """Stands in for the clusters: the result of each measurement, in order.
+    """Stands in for the clusters: each measurement has a fixed result, or raises an error from
+    `fails`.
 
-    `written` holds the contents of FILE at the beginning of each.
+    `written` has the contents of the report file at the beginning of each measurement.
     """
 
     def __init__(self, monkeypatch, file):

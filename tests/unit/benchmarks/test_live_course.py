@@ -1,4 +1,6 @@
-"""The long command of the live page: its parts, its state file, and what its report counts."""
+"""`bench live-page --chapters`, which takes each chapter of the live page in a browser: its parts,
+its state file, and the counts in its report.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The benchmark of the simulator: it plays rounds, and its report has the common form."""
+"""The benchmark of the simulator: it plays rounds, and its report has the same form as those of the
+other benchmarks.
+"""
 
 import json
 from pathlib import Path

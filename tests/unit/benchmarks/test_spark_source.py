@@ -1,4 +1,6 @@
-"""The contenders and the lines of `bench spark-source`, without Spark."""
+"""The readers that `bench spark-source` compares, and the lines that they read. The tests need no
+Spark.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`bench throughput --checkout` runs the commands of the other checkout."""
+"""`bench throughput --checkout DIR` runs the commands of the checkout in DIR."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""The copy without tracing: no call remains, every module imports, and a cluster serves."""
+"""The copy of the code without tracing: no call of the tracer remains, every module can be
+imported, and a cluster works.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Chapter 01's pictures are made by the broker's codecs, and say what the book says."""
+"""The broker's codecs make chapter 01's pictures, and the pictures agree with the book."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Chapter 02 gives the book's figures, and draws the wheel from the wheel's own events."""
+"""Chapter 02 computes the same numbers as the book, and draws the timing wheel from the wheel's own
+events.
+"""
 
 import re
 
@@ -36,7 +38,9 @@ def test_a_picture_binds_the_numbers_of_the_book(name: str) -> None:
 
 
 def test_the_arrows_of_figure_6_8_end_where_the_tasks_go_next() -> None:
-    """446, 450 and 455 ms share a bucket of 20 ms; 473 ms is in the next one."""
+    """The tasks of 446, 450 and 455 ms are in one bucket of 20 ms. The task of 473 ms is in the
+    next bucket.
+    """
     arrows = re.findall(
         r"(w\d:s\d+):s -> (w\d:s\d+):n \[label=\" (.+?) *\"", figures()["figure-6-8"].source
     )

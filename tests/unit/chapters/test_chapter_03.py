@@ -1,4 +1,6 @@
-"""Chapter 03's pictures say what book and Kafka say, by the broker's own classes."""
+"""Chapter 03's pictures agree with the book and with Kafka. The broker's own classes compute
+them.
+"""
 
 import itertools
 

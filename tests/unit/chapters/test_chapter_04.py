@@ -1,4 +1,4 @@
-"""Chapter 04's pictures say what book and Kafka say, by real controllers."""
+"""Chapter 04's pictures agree with the book and with Kafka. Real controllers compute them."""
 
 import pytest
 

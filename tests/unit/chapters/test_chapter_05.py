@@ -1,4 +1,6 @@
-"""Chapter 05's pictures say what book, Kafka and ZooKeeper say, by the broker's own classes."""
+"""Chapter 05's pictures agree with the book, Kafka and ZooKeeper. The broker's own classes compute
+them.
+"""
 
 import pytest
 

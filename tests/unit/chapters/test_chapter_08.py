@@ -1,4 +1,4 @@
-"""Chapter 08's pictures say what its page says, by the proxy's own classes."""
+"""Chapter 08's pictures agree with the chapter's page. The proxy's own classes compute them."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Chapter 09's pictures say what book and Kafka say, by the broker's own log."""
+"""Chapter 09's pictures agree with the book and with Kafka. The broker's own log classes compute
+them.
+"""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,6 @@
-"""Chapter 10's pictures say what book and Kafka say, by the broker's own classes."""
+"""Chapter 10's pictures agree with the book and with Kafka. The broker's own classes compute
+them.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -88,9 +90,10 @@ def test_a_follower_shows_fewer_records_than_it_has() -> None:
 
 
 class Answers:
-    """A producer whose first record is acknowledged. The next one is too late, and then all are.
+    """A producer whose first record is acknowledged. The second record fails with
+    NotEnoughReplicasAfterAppendError, and all later records with NotEnoughReplicasError.
 
-    It stands for kafka-python's producer and for the future of a record.
+    It stands in for kafka-python's producer, and also for the future that `send` returns.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
-"""Chapter 12's pictures say what the page says, by the producer's own classes, and the faults of
-its jobs are those that the page describes.
+"""Chapter 12's pictures agree with the chapter's page. The producer's own classes compute them. The
+chapter's jobs cause the faults that the page describes.
 """
 
 import asyncio
@@ -116,7 +116,9 @@ def test_figures_are_not_empty() -> None:
 
 
 class Side:
-    """One side of a connection. It keeps what it gets, and answers if it is the broker's."""
+    """One side of a connection. It keeps the bytes that it gets, and sends `answer` if it is the
+    broker's side.
+    """
 
     def __init__(self, wire: Wire, answer: bytes = b"") -> None:
         self._wire = wire
@@ -139,7 +141,9 @@ class Side:
 
 
 def sent_through(network: FaultyNetwork, *frames: bytes) -> list[tuple[bytes, Side]]:
-    """Send each frame on a connection of its own. Return what the broker got, and the client."""
+    """Send each frame on a separate connection. For each, return the bytes that the broker got, and
+    the client's side.
+    """
 
     async def one(frame: bytes) -> tuple[bytes, Side]:
         brokers: list[Side] = []
@@ -168,7 +172,7 @@ def sent_through(network: FaultyNetwork, *frames: bytes) -> list[tuple[bytes, Si
 
 
 def request(key: int, value: bytes) -> bytes:
-    """Return the beginning of a request, and a value: its length, its key and its version."""
+    """Return the bytes of a request that has only a length, an API key, a version and `value`."""
     body = key.to_bytes(2) + b"\0\x09" + value
     return len(body).to_bytes(4) + body
 

@@ -1,5 +1,6 @@
-"""Chapter 13's pictures say what the page says, by the real coordinator and the real assignors. Its
-part shows each moment of each case, and the crew of its jobs knows when a group is stable.
+"""Chapter 13's pictures agree with the chapter's page. The real coordinator and the real assignors
+compute them. The tests also cover each moment of the chapter's cases, and that its jobs notice when
+a group is stable.
 """
 
 import asyncio

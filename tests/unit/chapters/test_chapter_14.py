@@ -1,5 +1,6 @@
-"""Chapter 14's pictures say what the page says, by the consumer's own classes. Its jobs kill real
-processes: the plan of such a process arrives whole, and the process ends where the plan says.
+"""Chapter 14's pictures agree with the chapter's page. The consumer's own classes compute them. The
+chapter's jobs kill real processes: each process gets a complete plan, and ends at the place that
+the plan says.
 """
 
 import asyncio
@@ -143,7 +144,9 @@ def test_a_process_that_ends_before_its_point_is_an_error() -> None:
 
 
 def test_the_worker_ends_with_its_parent() -> None:
-    """It reaches no broker, so it would poll for ever. Its standard input is closed."""
+    """The worker cannot reach a broker, so it would poll for ever. When its parent ends, its
+    standard input is closed, and the worker must end.
+    """
     root = Path(worker.__file__).parents[2]
     process = subprocess.Popen(
         [sys.executable, "-m", worker.__name__, PLAN.to_json()],

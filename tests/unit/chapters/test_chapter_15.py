@@ -1,5 +1,6 @@
-"""Chapter 15's pictures say what the page says, by the broker's own classes. The program that kills
-itself loses and duplicates the records that the page names, on a simulated cluster.
+"""Chapter 15's pictures agree with the chapter's page. The broker's own classes compute them. On a
+simulated cluster, the program that kills itself loses and duplicates the records that the page
+names.
 """
 
 import os
@@ -174,7 +175,9 @@ class Killing:
             await producer.close()
 
     def start(self, die_after: str) -> int:
-        """Run the program. Return the first order that it had in hand as it died, or -1."""
+        """Run the program. If it died, return the number of the first order in the batch that it
+        was working on, otherwise -1.
+        """
         hit: list[int] = []
         self._run(self._start(die_after, hit))
         return hit[0] if hit else -1

@@ -1,4 +1,6 @@
-"""Chapter 16's pictures say what the source plans, and its jobs are those of the script."""
+"""Chapter 16's pictures show what our Spark data source plans, and the chapter has the jobs that
+its script names.
+"""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Chapter 18's pictures and jobs say what the page says, by runs of the simulator itself."""
+"""Chapter 18's pictures and jobs agree with the chapter's page. Runs of the simulator compute
+them.
+"""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -149,7 +151,9 @@ def test_somebody_who_looks_sees_something() -> None:
 
 
 def after(ms: float) -> Callable[[SimCluster], Awaitable[None]]:
-    """Return the wait of a client that depends on something outside of the simulation."""
+    """Return a function that waits `ms` of virtual time. It stands for a wait whose length comes
+    from outside of the simulation.
+    """
 
     async def wait(cluster: SimCluster) -> None:
         await cluster.time.sleep(ms)
@@ -158,7 +162,9 @@ def after(ms: float) -> Callable[[SimCluster], Awaitable[None]]:
 
 
 def test_a_wait_that_comes_from_outside_changes_the_facts() -> None:
-    """The wall clock, a thread and `random` all do this. Their values are not in our hands."""
+    """Values from the wall clock, from a thread or from `random` are different in each run, and
+    change the facts in this way.
+    """
     one = play_once("sound", waits=after(3)).facts
     same = play_once("sound", waits=after(3)).facts
     other = play_once("sound", waits=after(3.01)).facts

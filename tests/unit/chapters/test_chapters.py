@@ -1,5 +1,5 @@
-"""Every chapter is whole: its page, its script, its figures, and a recording that bears the page
-out.
+"""Every chapter is complete: it has a page, a script, figures, and a recording that agrees with the
+page.
 """
 
 import json
@@ -58,7 +58,9 @@ def test_the_page_has_all_parts_in_their_order(one: Chapter) -> None:
 
 @each_page
 def test_an_act_is_never_proved_by_what_happens_all_the_time(one: Chapter) -> None:
-    """A sample, or a hop of a request, may come by chance while the act is on its way."""
+    """A sample or a hop of a request proves nothing: it may come by chance before the act has its
+    effect.
+    """
     for step in one.script(screen_names()).steps:
         for wait in step.expectations if step.acts else ():
             known = EVENT_TYPES[wait.event]
@@ -85,7 +87,9 @@ def test_the_recording_bears_the_page_out(one: Chapter, tmp_path: Path) -> None:
 
 
 def test_without_the_dashboard_a_step_tells_what_it_is_about(tmp_path: Path) -> None:
-    """The fact that it waits for, and those of its `facts`, are not lost among 56 partitions."""
+    """The text shows only the fact for which the step waits and the step's `facts`, not the facts
+    about all 56 partitions.
+    """
     words = ["00", "--replay", "--plain", "--fast"]
     result = CliRunner(env={"KAFKA_EDU_HOME": str(tmp_path)}).invoke(chapter, words)
     step = result.output.partition("4/5 ·")[2].partition("5/5 ·")[0]
@@ -128,7 +132,9 @@ def test_where_a_session_or_a_lag_is_predicted_the_later_default_stands_too(one:
 
 @each_chapter
 def test_zookeeper_grants_the_session_that_a_chapter_wants(one: Chapter) -> None:
-    """It shortens a longer one in silence, and the chapter's predictions are wrong."""
+    """ZooKeeper would shorten a longer session time-out without a message, and then the chapter's
+    predictions would be wrong.
+    """
     script = tomllib.loads((one.folder / "script.toml").read_text(encoding="utf-8"))
     wanted = script.get("cluster", {}).get("props", {}).get("zookeeper.session.timeout.ms", "6000")
     named = re.findall(r"session\.timeout\.ms=(\d+)", one.text())
@@ -179,7 +185,7 @@ def test_each_picture_of_the_page_exists(one: Chapter) -> None:
 
 @pytest.mark.parametrize("path", figures(), ids=lambda path: path.stem)
 def test_a_figure_is_what_the_classes_draw(path: Path) -> None:
-    """Also its layout: graphviz-pure writes the same bytes on every machine."""
+    """The layout is compared too, because graphviz-pure writes the same bytes on every machine."""
     figure = figures()[path]
     assert path.read_text(encoding="utf-8") == figure.source, "run python -m chapters.figures"
     drawn = path.with_suffix(".svg").read_bytes()
@@ -188,7 +194,9 @@ def test_a_figure_is_what_the_classes_draw(path: Path) -> None:
 
 @pytest.mark.parametrize("path", figures(), ids=lambda path: path.stem)
 def test_a_figure_can_be_read_on_a_phone(path: Path) -> None:
-    """The site shows it in 358 of a phone's 390 pixels. Its smallest letters are then 10 high."""
+    """On a phone with 390 pixels, the site shows a figure 358 pixels wide. The figure's smallest
+    letters must still be 10 pixels high.
+    """
     svg = path.with_suffix(".svg").read_text(encoding="utf-8")
     drawn = re.search(r'<svg width="([\d.]+)pt"', svg)
     assert drawn is not None

@@ -1,4 +1,4 @@
-"""The messages of the fault demos when something did not go as it should."""
+"""The reports of the fault demos, also when a target does not hold."""
 
 import re
 
@@ -62,7 +62,9 @@ def shutdown_round(how: str, refused: int, refused_without_leader: int) -> Round
 
 
 def test_the_hasty_producer_is_judged_by_what_a_missing_leader_cost_it() -> None:
-    """On a starved machine records wait for 3 s although no broker has ended."""
+    """The hasty producer gives up a record after 3 s. On a very busy machine, records wait so long
+    although no broker has ended.
+    """
     rounds = [shutdown_round(SIGTERM, 14_464, 2), shutdown_round(KILL, 11_782, 320)]
     report = shutdown_report(ShutdownOutcome(rounds, 10, 10, compare({}, []), compare({}, [])))
     assert [target.name for target in report.targets if not target.holds] == []

@@ -1,4 +1,6 @@
-"""A job that is a program is announced, and then runs to its end."""
+"""If a job of a chapter is a program, an event announces the job, and then the program runs to its
+end.
+"""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The learner's way: what is done, what comes next, and one store of progress with the labs."""
+"""The command `learn`: which steps are done, which step comes next, and the progress file that it
+shares with the labs.
+"""
 
 from pathlib import Path
 
@@ -84,7 +86,9 @@ def test_at_the_end_there_is_no_next_step(tmp_path: Path) -> None:
 
 
 def test_what_serves_in_a_broker_of_ones_own_is_counted(tmp_path: Path) -> None:
-    """The number grows with each exercise that has passed; giving up does not change it."""
+    """The number of the broker's parts that are the learner's own grows with each exercise that was
+    passed. An exercise that was given up does not change it.
+    """
     store = open_progress(tmp_path)
     words = ["--no-go", "--dir", str(tmp_path)]
     assert "lab my-broker" not in CliRunner().invoke(learn, words).output

@@ -1,4 +1,6 @@
-"""The demo's verdict: it must see every way in which a record can be lost, doubled or misplaced."""
+"""The verdict of the demo must notice every way in which a record can be lost, stored twice or
+stored at a wrong place.
+"""
 
 from collections import Counter
 
@@ -34,7 +36,9 @@ def test_an_acked_record_found_elsewhere_is_lost(moved: Read) -> None:
 
 
 def test_another_record_in_its_place_is_a_loss() -> None:
-    """The effect of truncation without leader epochs: the offset is there, with other content."""
+    """This is the effect of truncation without leader epochs: the offset exists, but with a
+    different record.
+    """
     verdict = compare(3, ACKED, 0, TRUTH, [READ[0], Read(0, 11, 2, 200), READ[2]])
     assert verdict.lost == 1
     assert verdict.duplicates == 1

@@ -1,5 +1,5 @@
-"""The records of the fault demos' producers: a record says by its value what it is; and when they
-write what.
+"""The producers of the fault demos: the value of each record names its producer, partition and
+number. The tests also check when a producer sends which record.
 """
 
 import threading
@@ -22,7 +22,9 @@ def test_a_record_says_what_it_is() -> None:
 
 
 class SlowlyAcked(NumberedProducer):
-    """Nothing is acked before it has been polled twice; what was sent until then is kept apart."""
+    """A producer that gets its first acknowledgements in the second poll. `before_the_first_ack`
+    has the records that were sent until then.
+    """
 
     name = "slow"
 
@@ -60,7 +62,9 @@ def test_the_first_record_of_each_partition_goes_alone() -> None:
 
 
 class Full(NumberedProducer):
-    """A client that has no room for a record at first, and ends at its eighth."""
+    """A client that refuses each record once, because it has no room, and ends at the eighth
+    attempt.
+    """
 
     name = "full"
 
@@ -90,7 +94,9 @@ def test_a_record_for_which_there_is_no_room_is_tried_again() -> None:
 
 
 def test_a_client_that_ends_by_itself_is_reported_to_the_demo() -> None:
-    """A traceback of its thread would tell the user nothing, and the demo would wait for ever."""
+    """Without the report, the user would see only a traceback of the client's thread, and the demo
+    would wait for ever.
+    """
     producer = Full()
     producer.start()
     with pytest.raises(ClientGaveUp, match=r"full gave up: .*it is over"):
@@ -98,7 +104,7 @@ def test_a_client_that_ends_by_itself_is_reported_to_the_demo() -> None:
 
 
 class EndsInFlush:
-    """As confluent-kafka's Producer when librdkafka meets a fatal error."""
+    """Behaves like confluent-kafka's Producer after a fatal error of librdkafka."""
 
     def poll(self, _: float) -> None: ...
 

@@ -1,4 +1,4 @@
-"""The end of a partition, asked of brokers that may not know it yet."""
+"""Look up the end offset of a partition, although the brokers may not know the partition yet."""
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException

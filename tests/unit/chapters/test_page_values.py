@@ -1,4 +1,4 @@
-"""Marked values of a page, read and held against the values of a run."""
+"""Read the marked values of a page, and compare them with the values of a run."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""The flood of `demo control-plane`: what one request holds, and how its answers are counted."""
+"""The many produce requests of `demo control-plane`: the contents of one request, and how the
+responses are counted.
+"""
 
 import socket
 import threading

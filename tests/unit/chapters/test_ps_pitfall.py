@@ -1,4 +1,6 @@
-"""The exhibit really runs: a shell, a pipeline, three processes; and shows what the book says."""
+"""The demo ps-pitfall really runs a shell, a pipeline and three processes, and its result agrees
+with the book.
+"""
 
 import json
 from pathlib import Path

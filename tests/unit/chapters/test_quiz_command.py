@@ -1,4 +1,4 @@
-"""`kafka-edu quiz`: it plays a chapter's recording, and refuses what is wrong."""
+"""`kafka-edu quiz`: it plays a chapter's recording, and refuses wrong arguments."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""`chapter NN --sim`: the presentation of a chapter on a simulated cluster, and its next start."""
+"""`chapter NN --sim`: the presentation of a chapter on a simulated cluster, and its continuation
+after the learner has left.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

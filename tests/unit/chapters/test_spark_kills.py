@@ -53,7 +53,7 @@ def test_without_a_full_java_the_executors_kill_is_said_to_be_missing() -> None:
 
 
 class HeldJob(StreamJob):
-    """A process in the place of the streaming job. No batch is noted."""
+    """A stand-in for the streaming job: any process. It records no batches."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process

@@ -1,4 +1,4 @@
-"""The fault demos' meaning of lost, stored twice, sent again and out of order."""
+"""How the fault demos decide whether a record is lost, stored twice, sent again or out of order."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""The part of `transform_app` that needs no broker; the rest is in
-tests/interop/test_transactions.py, and `demo transactions`.
+"""The part of `transform_app` that needs no broker. tests/interop/test_transactions.py and `demo
+transactions` test the rest.
 """
 
 import subprocess

@@ -1,4 +1,6 @@
-"""In CI hypothesis tries the same examples in each run; elsewhere it draws new ones."""
+"""In CI hypothesis tries the same examples in each run. On other machines it chooses new examples
+in each run.
+"""
 
 import re
 from collections.abc import Iterator

@@ -24,7 +24,9 @@ def test_a_frame_without_a_line_is_left_out() -> None:
 
 
 class _WithoutLine(list):  # type: ignore[type-arg]
-    """One entry of a traceback without a line, as an interrupt between two lines leaves it."""
+    """A traceback with one entry that has no line number, as after an interrupt between two
+    lines.
+    """
 
     def __init__(self, raw: types.TracebackType) -> None:
         entry = pytest.ExceptionInfo.from_exception(Stopped().with_traceback(raw)).traceback[0]

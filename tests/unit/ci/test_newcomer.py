@@ -146,8 +146,9 @@ def test_what_is_fetched_is_what_is_said(somebody: object, size: str, failure: s
 def test_a_command_beside_others_waits_for_none_of_them_and_is_judged_as_they_are(
     newcomer: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first command ends only after the second has run, and the cluster starts before both.
-    It has a clone of its own: the other command makes its file elsewhere.
+    """The first command waits for a file that the second command creates, and the cluster starts
+    before both commands. The first command has a separate clone, so the file is in a different
+    folder.
     """
     monkeypatch.setattr(
         newcomer.Newcomer,

@@ -1,4 +1,6 @@
-"""Pages: what they name exists, their lines fit, and the picture of the rooms is as the imports."""
+"""The pages of the documentation: everything that they name exists, their lines are short enough,
+and the picture of the packages agrees with the imports.
+"""
 
 import ast
 import importlib.util
@@ -26,7 +28,9 @@ ALONE = re.compile(r"\s*([-*] |\d+\. )?(<?https?://\S+|!?\[[^\]]*\]\([^)]*\)).?"
 
 @cache
 def names_in(path: Path) -> frozenset[str]:
-    """Return the functions and classes of a module; a method as `Class.method`."""
+    """Return the names of a module's functions, classes and methods. A method is named
+    `Class.method`.
+    """
     found = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -74,8 +78,8 @@ def too_wide(text: str) -> list[int]:
     """Return the numbers of the lines of a page that take more than WIDTH columns. A Chinese
     character takes two.
 
-    Exempt: tables, a line that is one address or one image, and recorded output. That is a code
-    block without the mark `sh`, or an indented one.
+    Some lines may be longer: tables, a line with only an address or an image, and recorded output.
+    Recorded output is a code block without the mark `sh`, or an indented code block.
     """
     found = []
     block: str | None = None

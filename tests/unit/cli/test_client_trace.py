@@ -1,4 +1,4 @@
-"""The events of a client process that has no event loop of its own."""
+"""Emit the events of a client from a program without an event loop."""
 
 import threading
 from pathlib import Path

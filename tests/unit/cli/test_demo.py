@@ -1,4 +1,4 @@
-"""`kafka-edu demo`: the table of demos, and which one runs without a name."""
+"""`kafka-edu demo`: the table of demos, and the demo that runs if none is named."""
 
 import click
 import pytest

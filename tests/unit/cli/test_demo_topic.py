@@ -1,4 +1,4 @@
-"""What a demo asks about its topic, by an admin client whose answers a test gives."""
+"""How a demo looks up and creates its topic. A test gives the answers of the admin client."""
 
 from collections.abc import Callable, Collection
 from typing import Self
@@ -29,7 +29,7 @@ def partition(number: int, leader: int, isr: str) -> TopicPartitionInfo:
 
 
 class Admin(blocking.Admin):
-    """Gives the answers one after the other, and the last one for ever."""
+    """Returns the given answers one after the other, and repeats the last one for ever."""
 
     def __init__(self, *answers: Answer) -> None:
         self._answers = list(answers)

@@ -225,7 +225,9 @@ class Ended(NamedTuple):
 
 
 def with_farewell(body: str) -> Ended:
-    """Run a command whose body ends with `body`, as the program does, from its first module."""
+    """Run a command that ends with the code `body`, in a new process, from the program's first
+    module on.
+    """
     program = [*python_command("-")[:-2], "-c", FAREWELL.replace("BODY", body)]
     done = subprocess.run(
         program, env=python_environment(), capture_output=True, text=True, timeout=60, check=False
@@ -246,8 +248,8 @@ def test_behind_the_end_of_the_command(body: str) -> None:
 
 
 def test_not_when_python_has_given_the_signal_back() -> None:
-    """Python returns the signal before it takes its modules apart. The process has ended before
-    both.
+    """At its end, Python restores the system's handling of SIGINT, and then destroys its modules.
+    The program ends the process before both, so a signal during the destruction changes nothing.
     """
     body = (
         "globals()['of_a_module'] = type('Last', (), {'__del__': lambda self, kill=os.kill,"

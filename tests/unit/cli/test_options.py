@@ -1,4 +1,6 @@
-"""A thing has one option in every command. Messages name commands as the reader types them."""
+"""The same thing, such as a cluster, has the same option in every command. Messages name commands
+as the user types them.
+"""
 
 import argparse
 import ast

@@ -1,4 +1,6 @@
-"""A wait of a demo gives up when nothing moves, however long it takes as long as something does."""
+"""A demo waits as long as something changes, however long this takes. If nothing changes, it gives
+up.
+"""
 
 import shutil
 import tempfile
@@ -52,7 +54,9 @@ def test_it_gives_up_when_nothing_moves_and_says_what_it_saw(clock: Clock) -> No
 def test_it_notes_at_that_moment_whether_the_disk_is_full(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The files of a demo's cluster are removed before the demo reports anything."""
+    """The demo must check the disk at the time of the failure, because the files of the demo's
+    cluster are removed before the demo reports anything.
+    """
     usage = shutil.disk_usage(tempfile.gettempdir())
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=4096))
     progress = Progress("acks", 60, clock.patience)

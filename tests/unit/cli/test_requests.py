@@ -1,4 +1,4 @@
-"""`requests` on the samples of real processors in virtual time."""
+"""The command `requests`, on samples that the broker's own code made in virtual time."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,9 @@ from tests.unit.network.test_request_metrics import Bench
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Record a broker that had 99 quick requests and a slow one, which waited for a handler."""
+    """Record a broker that had 98 quick requests and two slow requests, which waited for a
+    handler.
+    """
     path = tmp_path_factory.mktemp("recordings") / "slow.jsonl"
     with path.open("wb") as file:
         bench = Bench()

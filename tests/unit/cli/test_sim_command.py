@@ -69,7 +69,9 @@ def test_explore_goes_on_where_it_was_stopped(small: Path, tmp_path: Path) -> No
 
 
 def test_results_of_another_run_do_not_count(small: Path, tmp_path: Path) -> None:
-    """A file that was changed, and a planted fault, are other runs than those in the state file."""
+    """If the scenario file was changed or a fault is planted, the results in the state file belong
+    to different runs. So the seeds are played again.
+    """
     state = tmp_path / "state.jsonl"
     assert call("explore", small, "--seeds", 1, "--state", state).exit_code == 0
     call("explore", small, "--seeds", 1, "--state", state, "--plant", "acked-too-early")
@@ -184,7 +186,9 @@ FIRST_LINE = "        if expiration_ms < self.current_time_ms + self.tick_ms:\n"
 
 
 def call_with_wheel(small: Path, first: str, *options: str) -> Result:
-    """Play with the reference solution of 02-1, with another first line in `add`."""
+    """Play with the reference solution of exercise 02-1, into whose method `add` the line `first`
+    is inserted.
+    """
     wheel, source = small.with_name("wheel.py"), find_exercise("02-1").solution.read_text()
     assert FIRST_LINE in source
     wheel.write_text(source.replace(FIRST_LINE, f"        {first}\n{FIRST_LINE}"), encoding="utf-8")

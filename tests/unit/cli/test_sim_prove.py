@@ -1,4 +1,6 @@
-"""`kafka-edu sim prove`: planted bugs are searched for, found and made short."""
+"""`kafka-edu sim prove`: it searches for planted bugs, finds them, and shortens the runs that show
+them.
+"""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,6 @@
-"""A simulated run as a process of its own, asked over its sockets, without a dashboard."""
+"""A simulated run in a separate process. The tests send it commands over its sockets, without a
+dashboard.
+"""
 
 import asyncio
 import subprocess
@@ -33,7 +35,7 @@ SCENARIO = """\
 
 @contextmanager
 def served(tmp_path: Path, text: str = SCENARIO, how: str = "3") -> Iterator[ClusterFolder]:
-    """Serve a run in a process of its own, until the test has ended."""
+    """Serve a run in a separate process while the `with` block runs."""
     folder, file = ClusterFolder(tmp_path / "sim"), tmp_path / "short.sim"
     file.write_text(text, encoding="utf-8")
     with subprocess.Popen(
@@ -149,7 +151,7 @@ def test_a_run_that_follows_another_one_samples_nothing_on_its_way(tmp_path: Pat
 
 
 def refused(tmp_path: Path, text: str, *arguments: str) -> str:
-    """Return the one line with which a run that cannot be served ends."""
+    """Start a run that cannot be served. Return the one line that its process prints."""
     file = tmp_path / "bad.sim"
     file.write_text(text, encoding="utf-8")
     done = subprocess.run(

@@ -153,7 +153,9 @@ def test_a_topic_with_dashes_is_a_topic(states: Simulated, tmp_path: Path) -> No
 
 
 def test_an_offset_that_was_cut_off_says_so(states: Simulated, tmp_path: Path) -> None:
-    """Also above the log end, and before the record that has the offset now."""
+    """`story` reports that a broker cut off the record. It does so if the offset is now above the
+    log end, and also if the offset now belongs to a different record.
+    """
     lived(states)
     first = states.cluster.sink.events[0]
     cut = LogTruncatedByRange(

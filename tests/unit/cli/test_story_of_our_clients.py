@@ -1,4 +1,6 @@
-"""`story` of records that our own clients sent and read: from `send()` to the committed offset."""
+"""The command `story`, about records that our own clients sent and read: from `send()` to the
+committed offset.
+"""
 
 import json
 import random
@@ -107,7 +109,9 @@ class Clients:
             found += len(await consumer.poll(1_000))
 
     def tell(self, tmp_path: Path, record: str) -> tuple[str, list[dict[str, Any]]]:
-        """Return what `story` prints about a record, in one line, and its steps."""
+        """Run `story` for a record. Return its output, joined into one line, and the steps in its
+        JSON output.
+        """
         self.world.cluster.advance(2_000)
         self.world.sample()
         file, answer = self.world.record(tmp_path / "sim.jsonl.gz"), tmp_path / "answer.json"
@@ -162,7 +166,9 @@ def test_a_records_life_is_complete_from_send_to_the_committed_offset(
 
 
 def test_a_record_that_poll_returns_twice_is_told_twice(clients: Clients, tmp_path: Path) -> None:
-    """After a seek one consumer reads it again, and another group reads it too."""
+    """A consumer reads the record again after a seek, and a consumer of a second group reads it
+    too.
+    """
 
     async def life() -> None:
         await clients.send("one", "two")
@@ -273,7 +279,9 @@ def acked(batch: int, records: int, base_offset: int) -> BatchAcknowledged:
 def steps_of(
     envelopes: list[Envelope], offset: int, first: int | None, request: int | None
 ) -> tuple[list[str], list[str]]:
-    """Return the steps before and after the broker, for the broker's `request`."""
+    """Return the producer's steps before and after the broker. `request` is the correlation id of
+    the Produce request that the broker received.
+    """
     by = [e for e in envelopes if isinstance(e.event, RequestReceived)]
     chosen = [e for e in by if e.event[1] == request]
     steps = ProducerSteps(
@@ -286,7 +294,9 @@ def steps_of(
 
 
 def test_a_batch_that_is_sent_again_is_stored_twice() -> None:
-    """The response to the first request is lost. So the callback has the other record's offset."""
+    """The response to the first request is lost. So the callback gets the offset of the second
+    copy.
+    """
     retried = BatchRetried(
         client="shop", topic="web", partition=0, batch=1, attempts=1, error="NETWORK_EXCEPTION"
     )
@@ -355,7 +365,9 @@ def test_a_record_of_a_batch_that_was_split_is_found_in_the_whole_batch(
 
 
 def test_two_producers_with_one_client_id_leave_send_uncertain() -> None:
-    """Both have a batch 1 of the partition. Nothing says which of them the record was in."""
+    """Both producers have a batch 1 of the partition. The events do not say in which of the two the
+    record was.
+    """
     envelopes = told(
         (CLIENT, 1, 0, accumulated(1, 0)),
         (CLIENT, 2, 0, accumulated(1, 0)),
@@ -398,7 +410,9 @@ def test_without_the_brokers_hops_the_acknowledgement_names_the_batch() -> None:
     ],
 )
 def test_if_poll_skips_offsets_the_record_may_be_one_of_them(records: int, end: str) -> None:
-    """The event has only the number of the records. One of them may be the record, or none."""
+    """The event has only the number of the returned records. If offsets are missing between them,
+    the wanted record may be one of the missing.
+    """
     fetched = RecordsFetched(
         client="till",
         broker_id=1,

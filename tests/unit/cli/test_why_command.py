@@ -1,4 +1,6 @@
-"""`why`: a paused follower, a deadline, and what ended the others, in virtual time."""
+"""The command `why`, in virtual time: it names a paused follower and a deadline for which an
+operation waits, and what ended earlier operations.
+"""
 
 import json
 from collections.abc import Iterator

@@ -14,7 +14,7 @@ from tests.unit.instruments.test_rebalances import Watched, assignment
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Record a third member that joins, and then falls silent with another one."""
+    """Record a group of two members. A third member joins, and later one member falls silent."""
     path = tmp_path_factory.mktemp("recordings") / "shop.jsonl"
     with path.open("wb") as file:
         world = World()

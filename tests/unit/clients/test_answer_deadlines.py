@@ -1,4 +1,4 @@
-"""The check that every request is answered in time, or its connection closed."""
+"""The check that every request is answered in time, or that its connection is closed."""
 
 from kafka_edu.clients.answer_deadlines import (
     GRACE_MS,

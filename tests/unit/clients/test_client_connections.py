@@ -88,7 +88,9 @@ def test_an_old_broker_is_asked_for_its_versions_in_version_0() -> None:
 
 
 def test_a_connection_that_ends_before_the_versions_are_known_names_a_likely_reason() -> None:
-    """Brokers before 0.10 close the connection. So do other servers."""
+    """Brokers before 0.10 close the connection when they get ApiVersions. Servers that are no Kafka
+    brokers may close it too.
+    """
     client = connections()
     client.ready(-1, 0)
     client.connected(-1, "here:5", 0)
@@ -239,7 +241,9 @@ def test_a_client_pauses_after_the_same_responses_as_kafkas() -> None:
 def test_a_client_pauses_after_each_response_from_the_version_on_in_which_kafkas_does(
     key: ApiKey,
 ) -> None:
-    """Before KIP-219, the broker had waited itself before it answered."""
+    """Before KIP-219, the broker delayed a throttled answer, so the client did not have to
+    pause.
+    """
     pair = REGISTRY[key]
     first = FIRST_THROTTLED_VERSION[key]
     for version in range(first if first == pair.min_version else first - 1, pair.max_version + 1):
@@ -265,7 +269,9 @@ def test_a_shorter_throttle_time_does_not_end_a_longer_one() -> None:
 
 
 def test_a_broker_that_lets_nobody_in_keeps_the_client_from_another_for_a_second() -> None:
-    """A paused broker: its system takes the connection, and nobody answers ApiVersions."""
+    """The broker is paused: its operating system accepts the connection, but ApiVersions gets no
+    answer.
+    """
     metadata = Metadata([("a", 1), ("b", 2)], 100, 1_000, 5_000)
     client = ClientConnections(CONFIG, metadata, random.Random(0))
     assert client.least_loaded(0) is None

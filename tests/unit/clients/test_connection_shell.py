@@ -1,4 +1,6 @@
-"""The shell of a client's connections: when it reports that something has changed."""
+"""The shell around a client's connections: when it reports that the state of a connection has
+changed.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -45,7 +47,7 @@ ANSWER_ON_THE_WIRE = len(ANSWER).to_bytes(4, "big") + ANSWER
 
 @pytest.mark.parametrize("pieces", [1, 2, 5])
 def test_only_a_whole_response_is_a_change(pieces: int) -> None:
-    """A large response comes in many pieces. A run of the core for each of them is for nothing."""
+    """A large response comes in many pieces. The shell reports no change before the last piece."""
 
     async def body() -> None:
         changes: list[ConnectionState] = []

@@ -1,4 +1,4 @@
-"""A client's metadata: when it is asked for, and what replaces what."""
+"""A client's metadata: when the client must ask for it, and what a new answer changes."""
 
 from kafka_edu.clients.metadata import NEVER, NO_LEADER, Metadata
 from kafka_edu.common.errors import Errors
@@ -47,7 +47,9 @@ def test_an_older_leader_epoch_replaces_no_newer_one() -> None:
 
 
 def test_an_answer_without_some_partitions_moves_no_other_partition_to_their_place() -> None:
-    """A broker that has just started may not know all partitions yet."""
+    """A broker that has just started may leave out partitions, because it does not know them
+    yet.
+    """
     known, core = metadata(), Core(brokers=(1, 2))
     known.use("t", 0)
     core.leaders = {0: (1, 0), 1: (1, 0), 2: (2, 5)}

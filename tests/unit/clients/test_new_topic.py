@@ -18,7 +18,9 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tries(*outcomes: Errors | ClientException, timeout_s: float = 60) -> int:
-    """Send an order that ends like this, one try after the other. Return the number of tries."""
+    """Send a request whose tries end with these outcomes, in this order. Return the number of
+    tries.
+    """
     left = list(outcomes)
     given: list[float] = []
 

@@ -1,4 +1,4 @@
-"""A steady rate, by a clock of the test's own; nothing is sent anywhere."""
+"""A producer sends at a steady rate. The test gives the time, and nothing is really sent."""
 
 from confluent_kafka import Producer
 

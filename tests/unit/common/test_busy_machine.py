@@ -1,4 +1,6 @@
-"""Limits on a busy machine: what is spent, what is a fault, and the hogs."""
+"""Limits on a busy machine: the time that a process uses, when it has used too much, and `Hogs`,
+which keep the machine busy.
+"""
 
 import os
 import subprocess
@@ -39,7 +41,7 @@ def measured(*usages: Usage) -> Spent:
 
 
 def test_waiting_for_a_core_is_not_idle() -> None:
-    """Ten minutes of the clock, of which 9:59 were spent in the queue of a core."""
+    """In ten minutes by the clock, the process waits for a core for 9 minutes and 59 seconds."""
     spent = measured(Usage(100.0, 3.0, {7: 1.0}), Usage(700.0, 3.5, {7: 600.0}))
     assert (spent.clock_s, spent.processor_s) == (600.0, 0.5)
     assert spent.idle_s == pytest.approx(0.5)
@@ -47,7 +49,9 @@ def test_waiting_for_a_core_is_not_idle() -> None:
 
 
 def test_who_is_held_back_by_a_cgroup_is_not_idle() -> None:
-    """The kernel counts that as nothing at all, but the process is ready the whole time."""
+    """The kernel does not count the time for which a cgroup holds a process back, but the process
+    is ready all the time.
+    """
     spent = measured(Usage(0.0, 0.0), Usage(30.0, 0.3, ready=True))
     assert spent.idle_s == 0.0
     assert overdrawn(spent, ALLOWANCE) == ""
@@ -66,7 +70,7 @@ def test_an_endless_loop_is_stopped_by_its_processor_time() -> None:
 
 
 def test_the_time_of_a_killed_process_that_nobody_waited_for_counts() -> None:
-    """A JVM with 20 s is killed with its parent, and another one uses 3 s."""
+    """A JVM that has used 20 s is killed together with its parent. Another JVM uses 3 s."""
     used = [1.0, 21.0, 1.0, 1.5, 4.0]
     spent = measured(*(Usage(float(at), used_s) for at, used_s in enumerate(used)))
     assert spent.processor_s == pytest.approx(23.0)
@@ -77,15 +81,17 @@ def test_the_time_of_a_killed_process_that_nobody_waited_for_counts() -> None:
 
 
 def test_a_process_that_ends_while_its_family_is_read_counts_once() -> None:
-    """Its parent was read before it had waited for it, so 20 s are missing for one moment."""
+    """The parent was read before it had waited for the ended child. So 20 s are missing in one
+    look.
+    """
     used = [1.0, 21.0, 1.2, 21.5, 22.0]
     spent = measured(*(Usage(float(at), used_s) for at, used_s in enumerate(used)))
     assert spent.processor_s == pytest.approx(21.0)
 
 
 def test_the_time_for_which_the_reader_itself_had_no_core_is_not_idle() -> None:
-    """It began to read at 10 s, and was stopped in the middle for 20 s. The number that it then
-    read had those 20 s in it, and the next interval has none of them.
+    """The reader began to read at 10 s, and was stopped for 20 s while it read. The number that it
+    read includes these 20 s, so the next interval includes none of them.
     """
     first = Usage(10.0, 0.0, {7: 20.0}, read_s=20.0)
     spent = measured(Usage(0.0, 0.0, {7: 0.0}), first, Usage(30.2, 0.1, {7: 20.1}))
@@ -93,7 +99,7 @@ def test_the_time_for_which_the_reader_itself_had_no_core_is_not_idle() -> None:
 
 
 def test_what_a_thread_waited_that_has_ended_is_unknown_and_not_idle() -> None:
-    """A learner's process was ended and another one started, after 8 s of waiting."""
+    """A learner's process waits for 8 s and is ended. Then a new process starts."""
     spent = measured(Usage(0.0, 0.0, {7: 50.0}), Usage(9.0, 0.5, {8: 0.5}))
     assert spent.idle_s == 0.0
     spent = measured(Usage(0.0, 0.0, {7: 50.0}), Usage(0.3, 0.1, {8: 0.1}))
@@ -148,7 +154,9 @@ def test_a_family_is_measured_as_one() -> None:
 
 @needs_proc
 def test_a_family_that_is_killed_has_used_what_was_seen() -> None:
-    """As after the kill of a job with its JVM: only the job has a parent that waits for it."""
+    """A job and its child are killed together, like a job and its JVM. Nobody waits for the
+    child.
+    """
     child = "while True: pass"
     job = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', '{child}'])"
     meter = Meter(os.getpid())

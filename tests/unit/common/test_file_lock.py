@@ -79,8 +79,8 @@ def test_kill_frees_the_lock_at_once_and_a_stopped_process_keeps_it(holders: Hol
 def test_one_process_cannot_lock_twice_and_loses_no_lock_by_closing_the_file(
     tmp_path: Path,
 ) -> None:
-    """A traditional record lock cannot do this: it belongs to the process and is lost with the
-    first descriptor that is closed.
+    """With a traditional record lock this test would fail: that lock belongs to the process, and is
+    lost when the process closes any descriptor of the file.
     """
     path = tmp_path / ".lock"
     lock = OsFileSystem().lock(str(path))

@@ -1,4 +1,4 @@
-"""Files of the operating system: what an append promises, even if one system call cannot do it."""
+"""Files of the operating system: appends of any number of parts, memory maps and flushes."""
 
 import errno
 from pathlib import Path
@@ -23,8 +23,8 @@ def test_an_append_of_more_parts_than_a_system_call_takes(tmp_path: Path) -> Non
     reason="what the kernel was told of a mapping is read from Linux's /proc/self/smaps",
 )
 def test_the_first_entry_of_an_index_reads_nothing_ahead(tmp_path: Path) -> None:
-    """An index is mapped at its full length, all of it a hole. Reading ahead there costs the loop a
-    millisecond and fills the page cache.
+    """An index file is mapped at its full length, and is empty at first. If the kernel read ahead
+    in this file, that would block the loop for a millisecond and fill the page cache.
     """
     file = OsFileSystem().open(str(tmp_path / "00000000000000000000.index"))
     file.truncate(10 << 20)
@@ -42,9 +42,8 @@ def test_the_first_entry_of_an_index_reads_nothing_ahead(tmp_path: Path) -> None
 
 
 def test_a_closed_file_is_not_flushed_but_says_so_as_a_disk_does(tmp_path: Path) -> None:
-    """A worker flushes a segment while the loop closes it, because its log dir has just failed.
-
-    The broker expects an OSError there. Any other error would stop it.
+    """A worker flushes a segment while the loop closes it, because its log dir has just failed. The
+    broker expects an OSError from the flush. Any other error would stop the broker.
     """
     file = OsFileSystem().open(str(tmp_path / "00.log"))
     file.close()

@@ -1,4 +1,6 @@
-"""Python searches for garbage more rarely in a block, and as before after it."""
+"""Inside the block Python searches for garbage more rarely. After the block the old thresholds hold
+again.
+"""
 
 import gc
 

@@ -57,7 +57,7 @@ def test_the_gaps_between_blocks_in_use_are_given_back() -> None:
     reason="only glibc has this setting",
 )
 def test_the_memory_of_large_blocks_goes_back_with_them() -> None:
-    """In a process of its own, because the setting is the process's."""
+    """The test runs in a separate process, because the setting changes the whole process."""
     program = """
 from kafka_edu.common.heap import keep_large_blocks_apart
 from tests.unit.common.test_heap import rss_anon_kb

@@ -1,4 +1,4 @@
-"""Input whose reader is ended by Ctrl-C, also just before it waits."""
+"""Ctrl-C ends the reader of an input, even if it comes just before the reader waits."""
 
 import _thread
 import io
@@ -33,7 +33,7 @@ def test_it_reads_lines_up_to_the_end(pipe: tuple[int, int]) -> None:
 
 
 def test_a_signal_just_before_the_wait_ends_it(pipe: tuple[int, int]) -> None:
-    """`map` calls both in C, so Python cannot handle the signal between them."""
+    """`map` calls both functions in C, so Python cannot handle the signal between them."""
     with InterruptibleInput(pipe[0]) as raw, pytest.raises(KeyboardInterrupt):
         list(map(operator.call, [_thread.interrupt_main, raw._wait]))
 

@@ -86,8 +86,8 @@ def test_a_whole_link_passes_everything_at_once() -> None:
 
 
 def test_a_piece_is_delivered_though_the_clock_rounds_its_time_down() -> None:
-    """0.11 s + 0.1 s is 0.21000000000000002 s as a float, and the clock of the loop shows 0.21 s
-    then.
+    """0.11 s + 0.1 s is 0.21000000000000002 s as a float. But at that moment the loop's clock shows
+    0.21 s.
     """
 
     async def story(world: World) -> None:

@@ -1,4 +1,6 @@
-"""The command line when nobody reads its output, in processes of their own with real pipes."""
+"""What a command does when nobody reads its output. The commands run as processes with real
+pipes.
+"""
 
 import os
 import socket

@@ -1,5 +1,5 @@
-"""Free ports: below those of outgoing connections, never taken or reserved, never the same one
-twice.
+"""Free ports: they are below the ports of outgoing connections, they are not in use or reserved,
+and no port is given twice.
 """
 
 import socket

@@ -1,4 +1,4 @@
-"""The rate over the last seconds is the one that Kafka's own class measures."""
+"""Our rate over the last seconds is the same as the rate that Kafka's own class measures."""
 
 import json
 from pathlib import Path

@@ -122,11 +122,11 @@ def test_parts_and_files_arrive_in_order(tmp_path: Path) -> None:
 
 
 class ShortKernel:
-    """Stands in for another kernel.
+    """Replaces system calls, so that the kernel takes less data.
 
-    Each call of `sendfile` or `sendmsg` takes at most as many bytes as `takes` says next; 0 would
-    block. It counts the bytes moved and offered. When `takes` is used up, each call takes all that
-    the real kernel takes.
+    Each call of `sendfile` or `sendmsg` takes at most the next number of bytes in `takes`; 0 means
+    that the call would block. When `takes` is used up, each call takes as much as the real kernel
+    takes. The class counts the bytes moved and offered.
     """
 
     def __init__(self, patch: pytest.MonkeyPatch, takes: Iterable[int] = ()) -> None:
@@ -184,11 +184,11 @@ with_sendfile = pytest.mark.skipif(
 def test_records_of_more_than_a_batch_never_enter_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, by_sendfile: bool
 ) -> None:
-    """Zero copy, counted (spec S6). A batch of a producer's usual length leaves in one call, with
-    the data around it.
+    """The test counts the bytes that enter the process: zero copy (spec S6). A batch of a
+    producer's usual length leaves in one call, with the data around it.
 
-    A kernel may take any part of a region. These kernels leave less than a batch of the region,
-    which still must not be read.
+    A kernel may take any part of a region. The kernels of this test leave less than a batch of the
+    region, and that rest must not be read either.
     """
 
     async def main() -> None:
@@ -225,8 +225,8 @@ TAKES: Final = st.lists(
 def test_every_byte_arrives_in_order_whatever_a_kernel_takes_at_once(
     regions: list[int], takes: list[int]
 ) -> None:
-    """On any kernel each large region goes completely by sendfile, each small one is read
-    completely, and the transport counts it so.
+    """On any kernel each large region is sent completely by sendfile, each small region is read
+    completely, and the transport's counters agree.
     """
     large = sum(size for size in regions if size > SMALL_REGION_BYTES)
     small = sum(regions) - large
@@ -276,8 +276,8 @@ def test_every_byte_arrives_in_order_whatever_a_kernel_takes_at_once(
 def test_many_small_regions_are_not_all_read_for_one_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A call that would block has read no more than a bound, because what the kernel leaves must be
-    read again.
+    """A call that would block has read only a limited number of bytes, because all bytes that the
+    kernel did not take must be read again.
     """
 
     async def main() -> None:

@@ -1,4 +1,4 @@
-"""Somebody hears of the bug that has ended a task, and of nothing else."""
+"""A bug that ends a task is reported. Any other end of a task is not."""
 
 import asyncio
 

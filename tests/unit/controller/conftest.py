@@ -204,7 +204,7 @@ class ControllerCluster:
             self.settle()
 
     def kill(self, broker_id: int) -> None:
-        """kill -9, and then the time until the broker's session expires."""
+        """Kill a broker with kill -9, and let time pass until its session expires."""
         broker = self.brokers.pop(broker_id)
         self.loop.kill(broker.process)
         self.settle(2 * SESSION_TIMEOUT_MS)
@@ -265,7 +265,7 @@ class ControllerCluster:
             self.settle()
 
     def sent(self) -> list[str]:
-        """Return the requests since the last call in words: each broker with its news."""
+        """Return the requests since the last call as text: the broker's id and what it is told."""
         words = [f"{broker_id} {describe(request)}" for broker_id, request in self.requests]
         self.requests.clear()
         return words

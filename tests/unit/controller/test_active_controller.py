@@ -87,7 +87,9 @@ def test_a_dead_follower_leaves_the_isr_and_comes_back_as_a_follower(
 
 
 def test_a_broker_that_bounced_unseen_fails_and_starts(cluster: "ControllerCluster") -> None:
-    """Its znode is replaced by one with a higher czxid before the controller looks (KIP-380)."""
+    """The broker's znode is replaced by one with a higher czxid before the controller looks
+    (KIP-380).
+    """
     cluster.start(1, 2)
     cluster.create_topic("t", [2, 1])
     cluster.sent()

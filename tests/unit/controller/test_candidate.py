@@ -1,4 +1,6 @@
-"""A candidate decides how a broker runs for the office, until it gives up or goes on for ever."""
+"""A learner's candidate decides how a broker tries to become the controller. A candidate that never
+ends is given up.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +27,7 @@ class Always:
 
 
 def left_office(cluster: "ControllerCluster", candidate: Always) -> None:
-    """Give the controller's broker the candidate, and delete /controller by hand."""
+    """Give the candidate to the controller's broker, and delete /controller by hand."""
     cluster.controller.controller._candidate = candidate
     cluster.run(cluster.hand.delete("/controller", -1))
     cluster.settle()

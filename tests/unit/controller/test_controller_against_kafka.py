@@ -1,4 +1,6 @@
-"""The actions of tests/golden/zk: our controller must leave the same states as Kafka 2.8.2."""
+"""Our controller must leave the same states as Kafka 2.8.2 after the actions that are recorded in
+tests/golden/zk.
+"""
 
 import json
 from pathlib import Path
@@ -71,7 +73,9 @@ def test_the_life_of_a_topic(cluster: "ControllerCluster") -> None:
 
 
 def test_a_deleted_topic_is_taken_apart_in_the_same_order(cluster: "ControllerCluster") -> None:
-    """Kafka 2.0.1 deleted the znodes from below, then the topic's configs, and the order last."""
+    """Kafka 2.0.1 deleted the topic's znodes from the bottom up, then the topic's configs, and last
+    the znode in /admin/delete_topics.
+    """
     cluster.start(0)
     cluster.create_topic("golden-b", [0])
     paths = [

@@ -1,4 +1,4 @@
-"""The events of the controller, and what the trace says of each."""
+"""The events of the controller, and the detail that the trace gives for each."""
 
 import asyncio
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""The event that follows for the controller from a broker's response."""
+"""Which event the controller gets when a broker has answered a request."""
 
 from uuid import UUID
 

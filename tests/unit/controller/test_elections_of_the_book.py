@@ -63,7 +63,8 @@ def test_6_4_3_by_the_order_of_ar_and_not_of_the_isr(
 ) -> None:
     """注意这里是根据AR的顺序而不是ISR的顺序进行选举的.
 
-    Broker 0 goes. Only partition 2 changes its leader, to 1, although 2 comes before 1 in the ISR.
+    When broker 0 goes, only partition 2 gets a new leader: broker 1, although broker 2 comes first
+    in the ISR.
     """
     elected, said = decide(ElectionStrategy.OFFLINE_PARTITION, isr, TOPIC_LEADER[partition], (1, 2))
     assert elected is not None

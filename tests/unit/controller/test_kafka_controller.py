@@ -183,7 +183,7 @@ def test_auto_leader_rebalance(cluster: "ControllerCluster") -> None:
 
 
 def test_a_refusal_leaves_nothing_for_the_garbage_collector(cluster: "ControllerCluster") -> None:
-    """Tools ask any broker first. Those that are not the controller refuse."""
+    """A tool asks any broker first. A broker that is not the controller refuses the request."""
     cluster.start(1, 2)
 
     async def ask() -> "weakref.ref[KafkaException] | None":

@@ -21,7 +21,7 @@ def test_a_failover_reads_each_state_once(
 ) -> None:
     """The dead controller led 10 of 30 partitions, and was in every ISR.
 
-    So 30 states are read, it leaves 30 ISRs, and there are 10 elections.
+    So 30 states are read, 10 leaders are elected, and the dead broker is removed from 30 ISRs.
     """
     cluster.start(1, 2, 3, config=CONTROLLER_DEFAULTS._replace(auto_leader_rebalance_enable=False))
     cluster.create_topic("t", *([[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 10))
@@ -33,7 +33,7 @@ def test_a_failover_reads_each_state_once(
 def test_a_controlled_shutdown_reads_nothing(
     cluster: "ControllerCluster", asked: Counter[str]
 ) -> None:
-    """20 leaderships move, and the broker leaves the 10 ISRs in which it follows."""
+    """20 leaderships move, and the broker leaves the ISRs of the 10 partitions that it follows."""
     cluster.start(1, 2, 3)
     cluster.create_topic("t", *([[2, 3], [2, 1], [1, 2]] * 10))
     asked.clear()
@@ -65,9 +65,10 @@ def test_a_state_written_by_a_later_controller_ends_the_term(cluster: "Controlle
 
 
 def test_rounds(cluster: "ControllerCluster") -> None:
-    """The first round is decided by the context.
+    """In the first round the states come from the controller's context.
 
-    Partitions that were refused or left alone come again, with their state in ZooKeeper.
+    Partitions whose write was refused, or that were not written, come again in the next round, with
+    their state from ZooKeeper.
     """
     cluster.start(1, 2)
     cluster.create_topic("t", [1, 2], [1, 2], [1, 2])

@@ -1,4 +1,4 @@
-"""The sets of a reassignment, and the requests that are accepted."""
+"""The sets of replicas in a reassignment, and which requests for reassignments are accepted."""
 
 import pytest
 from hypothesis import given

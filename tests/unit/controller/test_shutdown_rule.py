@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def test_controlled_shutdown_and_its_three_cases(cluster: "ControllerCluster") -> None:
     """The three cases of the book.
 
-    More than one replica, and the broker leads (t-0); more than one, and it follows (t-1); one
-    replica (t-2).
+    Partition t-0 has several replicas, and the broker leads it. t-1 has several replicas, and the
+    broker follows it. t-2 has only one replica.
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3, 1], [3, 2, 1], [2])
@@ -60,7 +60,7 @@ def test_controlled_shutdown_does_not_wait_for_topics_that_are_being_deleted(
 ) -> None:
     """The leaders of a topic that is queued for deletion are not moved.
 
-    They are not among those that remain, either (Kafka: partitionLeadersOnBroker).
+    These partitions do not count as remaining partitions, either (Kafka: partitionLeadersOnBroker).
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])

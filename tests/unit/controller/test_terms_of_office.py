@@ -1,4 +1,6 @@
-"""Beginning and end of a term: nothing of it is left; and other changes while it lasts."""
+"""The term of a controller: how it begins, what its end frees, and changes in ZooKeeper while it
+lasts.
+"""
 
 import asyncio
 import contextlib
@@ -141,9 +143,10 @@ def test_the_same_broker_elected_again_has_one_timer_and_one_set_of_watches(
 def test_a_controller_znode_without_a_session_behind_it_goes(
     cluster: "ControllerCluster", data: bytes
 ) -> None:
-    """The znode was created by hand, without -e, while there is a controller.
+    """/controller is replaced by hand, with a znode that is not ephemeral, while there is a
+    controller.
 
-    It would stay for ever, and no broker would be the controller.
+    The new znode would stay for ever, and no broker would be the controller.
     """
     cluster.start(1, 2)
     cluster.run(cluster.hand.multi([DeleteOp("/controller"), CreateOp("/controller", data)]))
@@ -187,7 +190,7 @@ def test_a_corrupt_controller_znode_that_was_there_first_goes_too(
 def test_a_corrupt_controller_znode_with_a_session_behind_it_is_waited_out(
     cluster: "ControllerCluster",
 ) -> None:
-    """It is not ours to delete, because the session that created it is alive."""
+    """A broker must not delete the znode, because the session that created it is alive."""
     other = MemoryZkClient(cluster.zookeeper, 6_000, "somebody")
     cluster.run(other.start(lambda _: None, lambda _: None, 1000))
     cluster.run(other.create("/controller", b"{", ephemeral=True))
@@ -243,9 +246,10 @@ def test_new_listeners_of_a_broker_are_sent_to_all_and_used(
 
 
 def test_a_bounce_is_not_hidden_by_a_change_of_listeners(cluster: "ControllerCluster") -> None:
-    """The watch reported a write. When it is processed, the znode is that of another life.
+    """The watch reported that the broker's znode was written. When the controller handles this,
+    there is a new znode, which the broker created after a restart.
 
-    So the broker must fail and start.
+    So the controller must handle a failure and a start of the broker.
     """
     cluster.start(1, 2)
     cluster.create_topic("t", [2, 1])
@@ -264,7 +268,8 @@ def test_auto_leader_rebalance_keeps_to_its_interval_and_its_percentage(
 ) -> None:
     """leader.imbalance.check.interval.seconds is 300, and the first check is after 5 s.
 
-    With leader.imbalance.per.broker.percentage 10, one of ten may be led elsewhere, but not two.
+    With leader.imbalance.per.broker.percentage 10, another broker than the preferred one may lead
+    one of ten partitions, but not two.
     """
     cluster.start(1, 2)
     cluster.create_topic("t", *([2, 1],) * 10)

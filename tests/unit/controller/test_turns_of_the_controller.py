@@ -20,7 +20,9 @@ EVENT_NS = 150_000
 
 
 class Work:
-    """A sink that advances the clock a little with each event, and the longest turn so far."""
+    """A sink that advances the clock a little with each event, and measures the loop's longest
+    turn.
+    """
 
     level = Level.STATE
 

@@ -1,4 +1,6 @@
-"""The reads of the controller before its writes: no state twice, except if another wrote since."""
+"""What the controller reads before it writes: no state twice, unless another process has written
+the state since.
+"""
 
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -19,10 +21,10 @@ PATH = TopicPartitionStateZNode.path(T0)
 def test_a_dead_broker_leaves_the_isrs_that_the_election_left_it_in(
     cluster: "ControllerCluster", asked: Counter[str]
 ) -> None:
-    """10 elections remove the dead broker from the ISR at once.
+    """10 elections remove the dead broker from 10 ISRs at once.
 
-    For these partitions nothing more must be written, so the controller reads them again to be
-    sure. It removes the broker from 20 other ISRs.
+    Nothing more must be written for these partitions, so the controller reads their states again to
+    be sure. It removes the broker from 20 other ISRs.
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", *([[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 10))
@@ -37,8 +39,8 @@ def test_a_replica_that_joined_the_isr_unseen_counts_when_another_dies(
 ) -> None:
     """A follower joins the ISR, and the controller has not seen it yet.
 
-    By the context, no replica of the ISR is left when 2 dies, and nothing must be written when 3
-    dies.
+    The controller's context says that no replica of the ISR is left when broker 2 dies, and that
+    nothing must be written when broker 3 dies.
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])
@@ -50,9 +52,10 @@ def test_a_replica_that_joined_the_isr_unseen_counts_when_another_dies(
 
 
 def test_a_replica_that_left_the_isr_unseen_does_not_lead(cluster: "ControllerCluster") -> None:
-    """By the context, 3 is in sync. The write that makes 3 the leader is refused.
+    """The controller's context says that broker 3 is in sync. So the controller tries to make
+    broker 3 the leader, but the write is refused.
 
-    By the state that is read then, no replica may lead.
+    The controller reads the state again, and by that state no replica may lead.
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])
@@ -64,7 +67,7 @@ def test_a_replica_that_left_the_isr_unseen_does_not_lead(cluster: "ControllerCl
 def test_no_unclean_leader_is_elected_if_a_replica_joined_the_isr_unseen(
     cluster: "ControllerCluster",
 ) -> None:
-    """By the context, 1 would be the first of AR that is alive, and the ISR is dead."""
+    """By the controller's context the ISR is dead, and broker 1 is the first live broker of AR."""
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 1, 3], config={"unclean.leader.election.enable": "true"})
     cluster.write_isr(T0, [2])

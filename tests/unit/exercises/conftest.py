@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def seeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hand out the seeds 1, 2, 3… where a check, or a learner's own files, would draw one."""
+    """Replace the random seeds of checks and of learners' files by the seeds 1, 2, 3…"""
     drawn = count(1)
     monkeypatch.setattr("exercises.runner.check.new_seed", lambda: next(drawn))
     monkeypatch.setattr("exercises.runner.workplace.new_seed", lambda: next(drawn))

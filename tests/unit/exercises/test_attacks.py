@@ -1,9 +1,10 @@
-"""Learner's files that try to fake their grade, each in another way. No file passes.
+"""Learner's files that try to fake their grade, each in a different way. No file passes.
 
-Each file puts every task into the next bucket but one, whatever its deadline, and tries to hide
-that. A separate process replaces the broker, and installs the file as a broker does, because a file
-that broke out into this process could damage it. The process reports what a grader needs: when a
-task of 350 ms ran, how often the learner's code was called, and which failures were emitted.
+Each file puts every task into the bucket after the next one, whatever its deadline, and tries to
+hide that. A separate process replaces the broker, and installs the file as a broker does, because a
+file that breaks out of its process could damage the process of the tests. The separate process
+reports what a grader needs: when a task of 350 ms ran, how often the learner's code was called, and
+which failures were emitted.
 """
 
 import json
@@ -209,8 +210,8 @@ def test_the_judge_sees_what_is_wrong_and_what_is_right(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("door", ATTACKS)
 def test_a_file_that_tampers_is_judged_by_its_answers(tmp_path: Path, door: str) -> None:
-    """An attack that swaps parts of its own process. Its wheel is called, its answers are
-    carried out, and the events show them.
+    """The attack replaces parts of its own process. The learner's wheel is still called, its
+    answers are carried out, and the events show these answers.
     """
     found = judged(written(tmp_path, FIND + ATTACKS[door] + WRONG))
     if "refused" in found:  # what it broke was its own process, which could not go on
@@ -351,7 +352,7 @@ def test_who_sleeps_is_ended(tmp_path: Path) -> None:
 
 
 def test_the_process_of_a_loop_ends_with_the_one_that_asks(tmp_path: Path) -> None:
-    """A broker that is killed leaves no learner's process behind, even one that hangs for ever."""
+    """When a broker is killed, no learner's process stays behind, even one in an endless loop."""
     loop = (
         "    def add(self, expiration_ms):\n        while True:\n            try:\n               "
         " while True: pass\n            except BaseException: pass\n"
@@ -376,8 +377,8 @@ def test_the_process_of_a_loop_ends_with_the_one_that_asks(tmp_path: Path) -> No
 def test_the_public_tests_keep_their_results_to_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The learner's process does not know where they are written, and a setting of pytest leaves no
-    test out.
+    """The learner's process does not know where the test results are written. A setting of pytest
+    in the environment leaves no test out.
     """
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k test_due")
     source = (

@@ -1,4 +1,4 @@
-"""The runs of exercise 14-4: each loses a few records, and the mended class loses none."""
+"""In each run of exercise 14-4 a few records are lost. With the mended class no record is lost."""
 
 from random import Random
 

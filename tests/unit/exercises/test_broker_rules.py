@@ -1,4 +1,6 @@
-"""Exercise 18-5: the starter's rules lose records, and the right ones are the broker's own."""
+"""Exercise 18-5: one rule of the starter is wrong and loses records. The right rules answer as the
+broker does.
+"""
 
 import runpy
 from pathlib import Path
@@ -35,7 +37,7 @@ EXERCISE = find_exercise("18-5")
 
 
 def answers_otherwise(rules: Any, rule: str) -> bool:
-    """Return whether a rule answers one of fifty questions wrongly."""
+    """Return whether a rule answers at least one of fifty questions wrongly."""
     questions = [random_question(Random(f"{rule}/{number}"), rule) for number in range(50)]
     came = [getattr(rules, rule)(*one.arguments) for one in questions]
     return [tuple(one) if isinstance(one, list) else one for one in came] != [

@@ -1,4 +1,6 @@
-"""The capstone's judge, report and certificate, on events that are made here; its command."""
+"""The capstone: its command, and its judge, report and certificate for events that the tests
+make.
+"""
 
 from pathlib import Path
 

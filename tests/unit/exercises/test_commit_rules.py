@@ -24,7 +24,7 @@ def world_of(kind: type[RightCommits], seed: int) -> CommitWorld:
 
 
 def lost(world: CommitWorld) -> set[tuple[str, int]]:
-    """Return the records before the committed offsets that no worker has ended."""
+    """Return the records before the committed offsets that no worker has finished."""
     return {
         (name, offset)
         for name, at in world.committed.items()

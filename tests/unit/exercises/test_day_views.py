@@ -1,4 +1,4 @@
-"""The topic of exercise 16-19s, and the right report on its day."""
+"""Exercise 16-19s: the topic with the page views of one day, and the right report on that day."""
 
 from collections.abc import Iterable
 from itertools import pairwise

@@ -1,4 +1,6 @@
-"""Exercise 04-7: by the rules every deletion ends; in each run one of the starter's does not."""
+"""Exercise 04-7: with the right rules every deletion ends. With the starter's rules, one deletion
+in each run does not end.
+"""
 
 from random import Random
 

@@ -18,7 +18,7 @@ SETTINGS = Settings(learn=2, least=10, times=4, rest=2)
 
 
 def alarm_after(*minutes: tuple[int, int]) -> RightAlarm:
-    """Return an alarm that has judged minutes, each (failed, lines)."""
+    """Return an alarm that has judged these minutes, each given as (failed lines, all lines)."""
     right = RightAlarm(SETTINGS)
     for minute, (failed, lines) in enumerate(minutes):
         right.batch(rows_of(minute, lines, failed), minute + 1)

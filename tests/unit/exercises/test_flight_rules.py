@@ -10,7 +10,7 @@ SEEDS = range(40)
 
 
 class Careless(RightInFlight):
-    """Mutes no partition, and lets batches that come back go together."""
+    """Wrong rules: no partition is muted, and batches that come back may be sent again together."""
 
     def may_send(self, broker: int, partition: str, batch: int) -> bool:
         return self.requests.get(broker, 0) < self.max_in_flight
@@ -24,7 +24,7 @@ def world_of(rules: RightInFlight, seed: int) -> FlightWorld:
 
 
 def in_order(world: FlightWorld) -> bool:
-    """Return whether each partition has its batches in their order, each for the first time."""
+    """Return whether the first copies of the batches of each partition are in order."""
     return all(list(dict.fromkeys(one)) == sorted({*one}) for one in world.stored.values())
 
 

@@ -1,4 +1,6 @@
-"""Exercise 12-7: the cluster and the shop are judged, whatever was typed."""
+"""Exercise 12-7: the check judges the cluster and the program `shop`, whatever commands the learner
+typed.
+"""
 
 import json
 import types
@@ -86,7 +88,9 @@ def test_orders_that_failed_before_the_check_do_not_count() -> None:
 
 
 class Watched:
-    """A cluster with a shop, and a clock. Each look at the shop's notes takes some time."""
+    """A cluster with the program `shop`, and a clock. Each look at the program's notes takes
+    time.
+    """
 
     def __init__(
         self, patch: pytest.MonkeyPatch, notes: Callable[[int], Seen | None], look_s: float
@@ -114,7 +118,7 @@ class Watched:
 def test_a_shop_on_a_slow_machine_is_watched_until_it_is_calm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It takes 500 orders in ten minutes here, and not in five seconds."""
+    """The shop is slow: it takes 500 orders in ten minutes instead of five seconds."""
 
     def notes(look: int) -> Seen:
         taken = 700 + 10 * look

@@ -135,7 +135,7 @@ def test_traps_are_not_read(tmp_path: Path) -> None:
 
 
 def test_a_zip_file_may_be_broken_in_any_way(tmp_path: Path) -> None:
-    """Each byte of a good one is changed, and nothing worse happens than an unread file."""
+    """Change each byte of a good zip file. The worst result may be a file that cannot be read."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("timing_wheel.py", WORK)
@@ -240,9 +240,9 @@ def test_two_submissions_of_one_student_are_noted() -> None:
 
 
 class Fake(Grader):
-    """A grader whose tests come out as told: rows, or an exception, one after the other.
+    """A grader whose runs end as the test says: each gives rows of results, or raises an exception.
 
-    `reference` is how its reference solution comes out, when it runs again.
+    `reference` is what a new run of the reference solution gives.
     """
 
     def __init__(
@@ -346,7 +346,9 @@ def test_nobody_is_graded_while_the_reference_fails_too() -> None:
 
 
 def test_a_reference_that_needs_more_now_gives_others_more() -> None:
-    """Its most expensive call took 0.2 s, so others have 4 s, and are tried once more."""
+    """The most expensive call of the reference now took 0.2 s. So submissions get 4 s, and are
+    tried once more.
+    """
     wide = LIMITS._replace(call=LIMITS.call.widened(0.2, 0.0))
     grader = Fake([HANGS], [A, MANY], reference=wide)
     grade = grader.grade(Submission("anna", "anna.py", WORK), 1)

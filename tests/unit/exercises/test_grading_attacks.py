@@ -1,4 +1,4 @@
-"""Hostile submissions: each fails with its reason, and nobody is hurt (docs/grading.md)."""
+"""Hostile submissions: each fails with its reason and does no damage (docs/grading.md)."""
 
 import os
 import re
@@ -84,7 +84,7 @@ def test_an_attack_fails_with_its_reason(lesson: Lesson, attack: Attack) -> None
 
 @needs_a_jail
 def test_nobody_is_hurt(lesson: Lesson) -> None:
-    """The files are there, nobody has connected, and no process stays behind."""
+    """No file is damaged, no attack has opened a connection, and no process stays behind."""
     assert lesson.other.read_text(encoding="utf-8") == "# somebody's work\n"
     assert (ROOT / "manifest.toml").is_file()
     with pytest.raises(BlockingIOError):
@@ -127,7 +127,9 @@ def test_the_reference_passes_in_a_jail_and_the_same_seed_gives_the_same_grade()
     ids=lambda one: one.id,
 )
 def test_every_reference_passes_in_a_jail(exercise: Exercise) -> None:
-    """The limits are wide enough for it, and the other seeds and hidden tests are fair."""
+    """Each reference stays within the jail's limits, and passes other seeds and the hidden
+    tests.
+    """
     grading = Grading((SEED + 1, SEED + 2), jail_of(1, Kind.NAMESPACES))
     outcomes = run_public_tests(exercise, exercise.solution, SEED, grading=grading).outcomes
     assert [(one.test, one.message) for one in outcomes if not one.passed] == []
@@ -135,7 +137,9 @@ def test_every_reference_passes_in_a_jail(exercise: Exercise) -> None:
 
 
 def test_the_page_has_the_table(tmp_path: Path) -> None:
-    """`python -m exercises.grading.attacks docs/grading.md` writes it."""
+    """The table of docs/grading.md is up to date. `python -m exercises.grading.attacks
+    docs/grading.md` writes it.
+    """
     page = ROOT.parent / "docs" / "grading.md"
     assert table() in page.read_text(encoding="utf-8")
     old = tmp_path / "page.md"

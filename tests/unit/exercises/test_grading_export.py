@@ -67,7 +67,9 @@ def test_a_students_copy_has_no_answers(student: Path) -> None:
 
 
 def test_no_line_of_an_answer_is_quoted_in_a_students_copy(student: Path) -> None:
-    """Lines that the starter has not, in pages and tables. The checks must know what is right."""
+    """Search pages and tables for lines of a solution that are not in the starter. The checks are
+    not searched, because they must know what is right.
+    """
     public = "\n".join(
         file.read_text(encoding="utf-8")
         for folder in ("exercises", "docs", "chapters")
@@ -120,7 +122,9 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
 def test_a_copy_with_wheels_installs_from_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`lab export --offline` fetches by pip, and the set-up of the copy asks no index."""
+    """`lab export --offline` fetches wheels by pip, and the setup of the copy uses no package
+    index.
+    """
     ran: list[list[str]] = []
 
     def fetch(command: list[str], **_: object) -> "subprocess.CompletedProcess[bytes]":
@@ -167,7 +171,7 @@ def test_a_student_sees_the_public_tests_only() -> None:
 @pytest.mark.skipif(bool(NO_JAIL), reason=f"no jail on this system: {NO_JAIL}")
 @pytest.mark.parametrize("right", [True, False])
 def test_the_autograder_works_where_gradescope_puts_it(tmp_path: Path, right: bool) -> None:
-    """`setup.sh` is left out, because it fetches packages: the environment of the tests serves."""
+    """`setup.sh` is not run, because it fetches packages. The environment of the tests is used."""
     top, file = tmp_path / "autograder", tmp_path / "new" / "a.zip"
     for name in ("source", "submission", "results"):
         (top / name).mkdir(parents=True)
@@ -219,7 +223,7 @@ def processes_of(user: int) -> list[int]:
 def test_without_namespaces_a_user_of_its_own_keeps_the_work_from_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a container of Gradescope, whose Python everybody may read."""
+    """This is like a container of Gradescope: every user may run its Python."""
     old = "import sys; sys.exit(sys.version_info < (3, 11))"
     if subprocess.run([SYSTEM_PYTHON, "-c", old], check=False).returncode != 0:
         pytest.skip("no Python 3.11 that every user may run")

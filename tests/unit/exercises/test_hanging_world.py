@@ -1,4 +1,4 @@
-"""The world of exercise 15-4: the reference keeps it sound, the starter leaves a transaction."""
+"""The world of exercise 15-4: with the reference no transaction hangs, with the starter some do."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Exercise 18-2: the rule finds what is wrong, here and in runs with a planted bug."""
+"""Exercise 18-2: the reference finds all faults, in random notes and in runs with a planted bug."""
 
 import runpy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The programs of exercise 12-6: the runs give what the rules of its page give, on paper."""
+"""The programs of exercise 12-6: the runs have the results that follow from the page's rules."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""The logs of exercise 15-5: sensible for every learner, and the tables lead to the answers."""
+"""The logs of exercise 15-5: each learner gets a sensible log, and its tables are enough to find
+the answers.
+"""
 
 import pytest
 

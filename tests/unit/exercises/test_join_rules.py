@@ -26,7 +26,9 @@ def test_the_second_example() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_it_ends_as_soon_as_one_has_joined(seed: int) -> None:
-    """The end is at most the longest time-out away, or the first delay."""
+    """When one member has joined, the barrier ends at the latest after the longest time-out or the
+    first delay.
+    """
     random = Random(seed)
     world = World(random)
     empty = seed % 2 == 0

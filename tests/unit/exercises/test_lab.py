@@ -1,5 +1,5 @@
-"""The lab: what is asked can be met, what is wrong fails for its own reason, and what was not done
-does not pass (spec E2).
+"""The lab: every exercise can be solved, each wrong answer fails for its own reason, and an
+exercise that was not done does not pass (spec E2).
 """
 
 import io
@@ -74,7 +74,7 @@ def test_the_manifest_names_what_there_is() -> None:
 def test_pages_name_the_program_and_its_folder_as_they_are_here(
     exercise: Exercise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A learner copies them. Clusters lie in ~/.local/state, and not in ~/.kafka-edu."""
+    """A learner copies the commands. Clusters lie in ~/.local/state, and not in ~/.kafka-edu."""
     monkeypatch.setenv("KAFKA_EDU_HOME", "/elsewhere")
     text = "\n".join([exercise.task(), *exercise.hints()])
     assert not re.findall(r"`kafka-edu [^`]*`", text)
@@ -184,8 +184,8 @@ def test_the_checks_are_proved_in_a_table(tmp_path: Path) -> None:
 
 
 def test_a_copy_of_the_shipped_class_fails(tmp_path: Path) -> None:
-    """It imports our modules, which the learner's process cannot. Without them, `add` takes another
-    argument and answers something else.
+    """The shipped class imports modules that the learner's process cannot import. Without the
+    imports, its `add` takes another argument and gives another answer.
     """
     shipped = (SHIPPED / "timing_wheel.py").read_text(encoding="utf-8")
     copy = tmp_path / "timing_wheel.py"
@@ -353,7 +353,7 @@ def test_a_watched_round_shows_the_first_failure_only(tmp_path: Path) -> None:
 
 
 def test_breakpoint_stops_at_the_terminal_of_the_unit_part(tmp_path: Path) -> None:
-    """The reader steps, prints, and goes on; nobody hurries the reader."""
+    """At the breakpoint the learner looks at values and goes on. No time limit applies there."""
     file = tmp_path / "x.py"
     file.write_text(CLASS + "        breakpoint()\n        return ms + 1\n", encoding="utf-8")
     keyboard, terminal = pty.openpty()
@@ -517,7 +517,9 @@ def test_a_check_that_fails_in_public_does_not_start_a_cluster(
 
 
 def test_pytest_runs_the_public_tests_on_the_file_in_the_lab(tmp_path: Path) -> None:
-    """As in any course: no command of ours, and each exercise tests its own file."""
+    """The tests run as in any course: by pytest, without a command of ours. Each exercise tests the
+    file of its own workplace.
+    """
     work = tmp_path / "lab" / "02-1" / EXERCISE.file
     work.parent.mkdir(parents=True)
     work.write_text(wrong_answer(EXERCISE, "end_included").source(), encoding="utf-8")
@@ -569,7 +571,7 @@ def test_a_page_says_why_there_is_no_live_part(exercise: Exercise) -> None:
     ids=lambda one: one.id,
 )
 def test_each_build_exercise_has_hidden_tests(exercise: Exercise) -> None:
-    """Three of another kind, and a wrong answer that only they find."""
+    """There are at least three hidden tests, and a wrong answer that only hidden tests find."""
     tests = exercise.hidden_tests.read_text(encoding="utf-8")
     assert tests.count("\ndef test_") >= 3
     assert any(wrong.hidden for wrong in wrong_answers(exercise))

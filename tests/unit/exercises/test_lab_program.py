@@ -73,7 +73,9 @@ def test_refused_settings_are_a_complaint_until_new_ones_come(tmp_path: Path) ->
 
 
 def test_a_file_that_is_back_is_no_complaint_any_more(tmp_path: Path) -> None:
-    """An editor may remove the file for a moment, and write the same text again."""
+    """An editor may remove the file for a moment and then write the same text again. After that the
+    complaint is gone.
+    """
     file = tmp_path / "shop.properties"
     file.write_text("rate=50\n")
     settings = SettingsFile(file)
@@ -190,7 +192,7 @@ def test_a_program_whose_cluster_is_gone_ends_and_closes_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The supervisor was killed, so the program's own `os._exit` is all that ends it."""
+    """The supervisor was killed, so only the program's own `os._exit` ends the program."""
     up = iter([True, True, False])
     (tmp_path / "file").write_text("workers=0\nmembers=0\n", encoding="utf-8")
     monkeypatch.setattr(module, "while_cluster_is_up", lambda *_: lambda: next(up))

@@ -1,4 +1,6 @@
-"""Exercise 13-8: the cluster and the office are judged, whatever was typed."""
+"""Exercise 13-8: the check judges the cluster and the program `office`, whatever commands the
+learner typed.
+"""
 
 import json
 import types
@@ -86,7 +88,9 @@ def test_commits_that_were_refused_are_counted() -> None:
 
 
 class WatchedOffice:
-    """A cluster with an office, and a clock. Each look at the notes takes some time."""
+    """A cluster with the program `office`, and a clock. Each look at the program's notes takes
+    time.
+    """
 
     def __init__(
         self,

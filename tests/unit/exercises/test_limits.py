@@ -1,4 +1,4 @@
-"""Who is judged by which limits: `lab check` and its live part on a busy machine."""
+"""The time limits of `lab check` and of its live part, on a busy machine."""
 
 import os
 import subprocess
@@ -138,7 +138,9 @@ def test_a_cluster_that_fails_is_a_result_and_the_table_is_shown_in_any_case(
 
 
 def test_a_run_is_stopped_by_what_it_spends() -> None:
-    """The clock is no limit: the process waits for a core. Then it sleeps."""
+    """A run may wait for a core for any time. It is stopped when it has slept or computed too
+    long.
+    """
 
     def meter_of(*usages: Usage) -> Callable[[int], Meter]:
         left = list(usages)
@@ -162,7 +164,7 @@ def test_a_run_is_stopped_by_what_it_spends() -> None:
 
 
 class Part:
-    """A live part. Each run takes the next steps and the next seconds."""
+    """A live part. Each run gives the next steps, and takes the next number of seconds."""
 
     def __init__(self, *runs: tuple[float, list[Step] | Exception]) -> None:
         self._runs = list(runs)

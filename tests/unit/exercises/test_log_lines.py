@@ -1,4 +1,6 @@
-"""The lines of exercise 16-1, whose answers are known because they are built and not parsed."""
+"""The lines of exercise 16-1. Their answers are known, because each line is built from its
+fields.
+"""
 
 from random import Random
 
@@ -7,8 +9,8 @@ from kafka_edu.clients.web_log.access_log import AccessLine, parse
 
 
 def test_the_pipelines_own_parser_agrees() -> None:
-    """It keeps what stands in quotes as it is, and gives reasons of its own, so good and bad are
-    compared, and the fields that mean the same.
+    """The pipeline's parser keeps quoted text as it is and gives other reasons for bad lines. So
+    the test compares only whether a line is good, and the fields with the same meaning.
     """
     random = Random(5)
     good = bad = 0

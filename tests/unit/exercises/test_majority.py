@@ -1,4 +1,4 @@
-"""Exercise 05-8: the state of the cluster is judged, whatever was typed."""
+"""Exercise 05-8: the check judges the state of the cluster, whatever commands the learner typed."""
 
 import json
 

@@ -100,7 +100,7 @@ def test_a_prediction_is_not_watched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_the_events_of_a_run_agree_with_the_rules(seed: int) -> None:
-    """The answers come from the events; the rules of the wheels give the same."""
+    """The answers come from the events. The rules of the wheels give the same answers."""
     numbers, answers = plan(seed), right_answers(seed)
     at_0 = Wheels(1, (20,), 0).place(numbers.a_ms)
     at_b = Wheels(1, (20,), numbers.d_ms).place(numbers.b_ms)

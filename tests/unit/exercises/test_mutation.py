@@ -1,4 +1,5 @@
-"""The mutants of the reference solutions: which there are, and that the table belongs to them.
+"""The mutants of the reference solutions: which mutants there are, and whether the stored table
+belongs to them.
 
 The mutants themselves are run by `./kafka-edu lab mutate --all`, which takes some minutes.
 """
@@ -194,7 +195,9 @@ def verdict(*outcomes: Outcome, objection: str = "") -> Verdict:
 
 
 def test_a_run_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The second mutant hangs, the last survives; all have the limits of the reference."""
+    """The second mutant hangs and the last one survives. All mutants have the reference's
+    limits.
+    """
     hangs = Outcome("test_due", "", False, timed_out=True)
     wide = LIMITS._replace(call=LIMITS.call.widened(0.2, 0.0))
     passes, fails = Outcome("test_due", "", True), Outcome("test_many", "", False)
@@ -252,7 +255,9 @@ def test_a_solution_that_fails_is_no_ground_to_stand_on(
 
 
 def test_one_mutant_in_earnest(tmp_path: Path) -> None:
-    """A mutant is found by the first test that fails, in the process that `lab check` uses."""
+    """A mutant is really run. The first test that fails finds it, in the process that `lab check`
+    uses.
+    """
     wrong = next(m for m in mutants_of(EXERCISE) if m.code.startswith("if expiration_ms <"))
     assert isinstance(wrong, Mutant)
     assert mutation_run.try_mutant(EXERCISE, wrong, tmp_path) == Result("test_ends_of_level_1")

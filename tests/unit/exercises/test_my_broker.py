@@ -1,4 +1,6 @@
-"""A cluster of one's own: which parts serve, why the others do not, and what is refused."""
+"""A cluster that uses a learner's own parts: which parts are used, why the others are not, and what
+is refused.
+"""
 
 import importlib
 import json
@@ -19,7 +21,7 @@ EXERCISES = [exercise for exercise in load_manifest().values() if exercise.id in
 
 
 def passed(folder: Path, *ids: str) -> list[Workplace]:
-    """Return the workplaces of a learner who has passed these by the reference."""
+    """Return the workplaces of a learner who has passed these exercises with the reference."""
     for id_ in ids:
         exercise = find_exercise(id_)
         work = Workplace(exercise, folder)

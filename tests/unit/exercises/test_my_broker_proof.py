@@ -1,4 +1,6 @@
-"""The proof of one's own broker: what it says of a transaction that is read."""
+"""The proof that a cluster uses a learner's parts: what it says about a transaction that was
+read.
+"""
 
 from types import SimpleNamespace
 from typing import Any

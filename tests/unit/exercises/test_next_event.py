@@ -1,4 +1,6 @@
-"""Exercise 18-1: a cluster runs on a learner's agenda, and the run is compared with ours."""
+"""Exercise 18-1: a learner's agenda chooses the events of a cluster, and the run is compared with
+ours.
+"""
 
 from pathlib import Path
 
@@ -38,7 +40,9 @@ def steps(file: Path) -> list[Step]:
 
 
 def test_a_cluster_runs_on_the_reference_as_on_our_loop() -> None:
-    """Some timers are due at the same time, in two processes, so their order counts."""
+    """Two processes have timers that are due at the same time, so the order of the timers
+    matters.
+    """
     came = steps(EXERCISE.solution)
     assert [step for step in came if not step.passed] == []
     assert len(came) == 4

@@ -1,4 +1,6 @@
-"""The kind *operate*: a cluster's state is judged, whatever was typed."""
+"""Exercises of the kind *operate*: the check judges the state of a cluster, whatever commands the
+learner typed.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -101,7 +103,7 @@ def test_the_report_of_another_learner_fails() -> None:
 def test_a_cluster_that_is_not_there_is_not_up_and_ends_at_once(
     exercise: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As `lab reset` and `lab check` ask: without a home of their own."""
+    """`lab reset` and `lab check` ask in the same way: they name no other folder of clusters."""
     monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path))
     trouble = trouble_of(exercise)
     assert not trouble.is_running()
@@ -194,7 +196,9 @@ def test_a_topic_that_nobody_deletes_is_a_fault_of_the_cluster(
 def test_a_topic_is_created_again_when_all_its_znodes_are_gone(
     monkeypatch: pytest.MonkeyPatch, order: tuple[str, ...]
 ) -> None:
-    """The controller removes them one after the other. Until then the name is taken."""
+    """The controller removes the topic's znodes one after the other. Until all are gone, no new
+    topic can have the name.
+    """
     left = [f"{parent}/orders" for parent in order]
     seen: list[tuple[str, ...]] = []
 

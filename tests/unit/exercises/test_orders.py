@@ -1,4 +1,4 @@
-"""Every order of the steps of several threads, which the exercises of chapter 03 try."""
+"""The exercises of chapter 03 try every order of the steps of several threads."""
 
 from math import comb
 

@@ -1,4 +1,4 @@
-"""Exercise 18-4: the starter depends on the order of its sets; the solution never does."""
+"""Exercise 18-4: the starter's answers depend on the order of its sets; the solution's never do."""
 
 import runpy
 from collections.abc import Callable
@@ -33,7 +33,9 @@ def test_with_the_starter_most_runs_part() -> None:
 
 
 def test_a_set_of_names_has_one_order_for_each_seed() -> None:
-    """The names are like other texts, but their order in a set is the same on each machine."""
+    """The names behave like other strings. But with one seed, their order in a set is the same on
+    every machine.
+    """
 
     def order(hash_seed: int) -> list[str]:
         return [*{Name(f"broker-{number}", hash_seed) for number in range(1, 9)}]

@@ -1,4 +1,4 @@
-"""Exercise 18-6: each learner gets an agenda in which everything that is asked happens."""
+"""Exercise 18-6: each learner's agenda contains all the cases that the questions ask about."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""The store of progress: it survives damage, a full disk and two writers, and `solution`, `reset`
-and `progress` follow it.
+"""The stored progress: it survives damage, a full disk and two writers. `solution`, `reset` and
+`progress` read it.
 """
 
 import errno

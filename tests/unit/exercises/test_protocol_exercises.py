@@ -1,4 +1,6 @@
-"""The exercises of chapter 01: their pictures of bytes, their rules, and copies that fail."""
+"""The exercises of chapter 01: their drawings of bytes, their rules, and copies of our code that
+fail.
+"""
 
 from pathlib import Path
 from random import Random
@@ -86,7 +88,9 @@ def test_the_rules_read_what_the_broker_writes(bits: int) -> None:
 
 
 def test_a_copy_of_the_shipped_varints_fails(tmp_path: Path) -> None:
-    """It imports our modules. Without them, it knows no partial input."""
+    """The shipped varints import modules that the learner's process cannot import. Without the
+    imports, they do not handle input that is cut off.
+    """
     copy = tmp_path / "varints.py"
     shipped = (SHIPPED / "record" / "record.py").read_text(encoding="utf-8")
     varints = (
@@ -207,7 +211,7 @@ def test_what_a_client_asks_brokers_of_all_ages() -> None:
 
 @pytest.mark.parametrize("exercise_id", ["01-1", "01-2", "01-3", "01-4", "01-5", "01-6"])
 def test_the_reference_gets_all_points(exercise_id: str) -> None:
-    """In a grade, the tests run on other seeds too, and so do the hidden ones."""
+    """A grade also runs the tests on other seeds, and the hidden tests."""
     exercise = find_exercise(exercise_id)
     run = run_public_tests(exercise, exercise.solution, 3, grading=Grading((11, 12), None))
     assert [outcome.message for outcome in run.outcomes if not outcome.passed] == []

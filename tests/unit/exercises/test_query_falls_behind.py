@@ -1,4 +1,6 @@
-"""Exercise 16-18s: the cluster, the shop and the query are judged, whatever was typed."""
+"""Exercise 16-18s: the check judges the cluster, the program `shop` and the query, whatever
+commands the learner typed.
+"""
 
 import json
 from pathlib import Path
@@ -170,7 +172,7 @@ def test_three_new_micro_batches_without_a_lag_are_calm() -> None:
 def watched(
     monkeypatch: pytest.MonkeyPatch, notes: list[Seen | None]
 ) -> tuple[Seen | None, Seen | None, int]:
-    """Let `watch` see these notes. Return its answer, and how many of them it has not read."""
+    """Let `watch` read these notes. Return its two answers and the number of notes left unread."""
     left = iter(notes)
 
     class Program:
@@ -242,7 +244,7 @@ def test_rows_that_were_edited_are_wrong(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 class Reader:
-    """A consumer of a topic with these partitions, which have one click each."""
+    """A consumer of a topic with these partitions. Each partition holds one record, a click."""
 
     def __init__(self, *partitions: int) -> None:
         self.partitions = set(partitions)
@@ -325,8 +327,8 @@ def test_every_cause_comes_up_and_is_the_only_one() -> None:
 
 
 class Played:
-    """The shop and the query in a time of their own. A micro-batch has a fixed cost, and then its
-    busiest task works.
+    """The shop and the query in virtual time. A micro-batch takes a fixed time, and then the time
+    of its busiest task.
     """
 
     def __init__(self, limit: int, tasks: int, fixed_s: float, waiting: int) -> None:
@@ -359,7 +361,7 @@ class Played:
         self._written += min(round(seconds * RATE), room)
 
     def passes(self) -> bool:
-        """Let a check watch the micro-batches, as `watch` does, and return how it ends."""
+        """Let a check watch the micro-batches, as `watch` does. Return whether the query passes."""
         if self._written - self._brought <= RUSH:
             self.rush()
         began = self.seen()
@@ -377,7 +379,7 @@ class Played:
 @pytest.mark.parametrize("limit", [20, 300, 500, 700, 900, MOST_ROWS])
 @pytest.mark.parametrize("fixed_s", [0.1, 2.0, 10.0])
 def test_one_task_never_passes(waiting: int, limit: int, fixed_s: float) -> None:
-    """Also not if the query had caught up by good settings, and got bad ones before the check."""
+    """With one task the query does not pass, even if good settings had let it catch up before."""
     played = Played(limit, 1, fixed_s, waiting)
     for begun in range(4):
         assert not played.passes(), begun
@@ -386,7 +388,7 @@ def test_one_task_never_passes(waiting: int, limit: int, fixed_s: float) -> None
 @pytest.mark.parametrize("waiting", [30, 500, 1_000, 2_000, KEPT_BACK])
 @pytest.mark.parametrize(("limit", "fixed_s"), [(300, 4.0), (500, 10.0), (MOST_ROWS, 25.0)])
 def test_a_query_that_is_mended_passes(waiting: int, limit: int, fixed_s: float) -> None:
-    """Even if a micro-batch has a large fixed cost, as on a very busy machine."""
+    """The query passes even if a micro-batch has a large fixed cost, as on a very busy machine."""
     played = Played(limit, SLOTS, fixed_s, waiting)
     for begun in range(4):
         assert played.passes(), begun

@@ -10,7 +10,7 @@ from exercises.wrong_answers import wrong_answer
 
 
 def code(name: str = "") -> Any:
-    """Return an object of the reference solution, or of a wrong answer."""
+    """Return an object of the class in the reference solution, or in a wrong answer."""
     exercise = find_exercise("16-4")
     source = exercise.solution.read_text(encoding="utf-8")
     module: dict[str, Any] = {"__name__": "exactly_once"}

@@ -1,4 +1,6 @@
-"""`lab replay` and `lab explore`: a learner's rule in every order, and the shortest wrong one."""
+"""`lab replay` and `lab explore` try a learner's rule in every order, and show the shortest order
+in which the rule is wrong.
+"""
 
 from pathlib import Path
 
@@ -70,8 +72,8 @@ def test_the_reference_of_03_1_is_right_in_every_order() -> None:
 
 
 def test_a_thread_that_does_not_try_again_loses_the_wake_up_in_six_steps(tmp_path: Path) -> None:
-    """Chapter 03, section 6. The thread cannot end in fewer: it tries, watches, arms and looks, and
-    the event has its two steps.
+    """See chapter 03, section 6. Fewer than six steps are impossible: the thread tries, watches,
+    arms and looks, and the event has two steps.
     """
     file = tmp_path / "check_then_watch.py"
     file.write_text(LOST, encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Exercise 14-6: the cluster and the billing are judged, whatever was typed."""
+"""Exercise 14-6: the check judges the cluster and the program `billing`, whatever commands the
+learner typed.
+"""
 
 import types
 from collections.abc import Callable
@@ -136,7 +138,7 @@ def test_learners_have_different_tickets() -> None:
 
 
 def watched(patch: pytest.MonkeyPatch, facts: Callable[[int], Facts], *, there: bool) -> Facts:
-    """Watch a cluster with these facts. They depend on the number of looks so far."""
+    """Watch a cluster. Each look calls `facts` with the number of looks so far."""
     looks = 0
     now_s = 0.0
 

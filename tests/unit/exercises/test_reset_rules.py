@@ -1,4 +1,4 @@
-"""The rules of exercise 14-2: the consumers of its public tests meet every case."""
+"""The rules of exercise 14-2: the consumers of the public tests go through every case."""
 
 from collections import Counter
 from random import Random

@@ -1,4 +1,6 @@
-"""Exercise 06-6: cluster and shop are judged, whatever was typed."""
+"""Exercise 06-6: the check judges the cluster and the program `shop`, whatever commands the learner
+typed.
+"""
 
 import json
 from typing import Any

@@ -1,4 +1,6 @@
-"""Exercise 05-6: each run has one thing to find, and it is the one that the page means."""
+"""Exercise 05-6: in each run there is one thing to find, and it is the one that the page asks
+for.
+"""
 
 import pytest
 

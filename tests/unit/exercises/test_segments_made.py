@@ -1,4 +1,6 @@
-"""The segments of exercise 16-7, and their right answers, against the broker's own readers."""
+"""The segments of exercise 16-7, and their right answers, compared with the broker's own
+readers.
+"""
 
 from random import Random
 

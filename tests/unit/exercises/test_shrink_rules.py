@@ -1,4 +1,4 @@
-"""Exercise 18-3: which answers of a shrinker are wrong, and a run that is really shrunk."""
+"""Exercise 18-3: which answers of a shrinker count as wrong, and a run that is really shrunk."""
 
 import runpy
 from typing import Any
@@ -17,7 +17,7 @@ Right: Any = runpy.run_path(str(EXERCISE.solution))["Shrinker"]
 
 
 class Scripted:
-    """A shrinker that gives the answers of a list. Its shortest run is the last one given here."""
+    """A shrinker that gives the answers of a list. The test also names its shortest run."""
 
     def __init__(self, answers: list[object], shortest: object) -> None:
         self.answers = answers

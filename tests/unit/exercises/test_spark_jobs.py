@@ -54,7 +54,7 @@ ROWS = Rows(("a", "b"), ("int", "string"), (((2, "x"),), ((1, "y"),)), "Project"
 def test_retention_does_not_delete_the_old_lines_of_a_live_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They are of 2018. A broker looks at retention half a minute after its start."""
+    """The lines are from 2018. A broker checks retention half a minute after its start."""
     asked: list[object] = []
 
     class Cluster:
@@ -195,7 +195,9 @@ def test_a_step_says_what_is_right() -> None:
 
 
 class OnceKilled:
-    """A killer and a learner: the kill comes when the job has just ended, or does not come."""
+    """Plays both the killer and the learner. The kill comes when the job has just ended, or
+    never.
+    """
 
     def __init__(self, kills: bool, failure: str = "") -> None:
         self.has_killed = False
@@ -237,7 +239,9 @@ def test_a_job_that_is_not_killed_may_fail_by_itself() -> None:
 
 
 def test_a_grade_uses_no_jvm_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does it in the grader's own process, which loads a submission to see whether it can."""
+    """The grader's own process keeps no JVM either, although it loads each submission to see
+    whether that works.
+    """
     monkeypatch.setenv(IDLE, "600")
     monkeypatch.setattr(Grader, "_reference", lambda _: Run((), Used(), Spent(0.0, 0.0, 0.0)))
     Grader(find_exercise("01-1"), 1, Kind.TRUSTED)

@@ -1,4 +1,6 @@
-"""Exercise 13-5: the starter makes a storm, and the solution joins again exactly when it has to."""
+"""Exercise 13-5: the starter joins again and again (a storm). The solution joins again exactly when
+it has to.
+"""
 
 import runpy
 from collections.abc import Callable

@@ -45,7 +45,9 @@ def test_with_the_right_rule_no_deleted_key_comes_back() -> None:
 
 
 def test_what_kafka_did_until_3_1_breaks_the_promise_too() -> None:
-    """The age of the record, once it was kept by a pass: two passes soon after each other."""
+    """Until version 3.1 the age of the record counted, as soon as one cleaning pass had kept it.
+    Two passes soon after each other then break the promise.
+    """
     random, broken = Random(9), 0
     for _ in range(300):
         world = TombstoneWorld(

@@ -1,4 +1,6 @@
-"""Exercise 03-6: the answers come from the events, and the rules of the page give the same."""
+"""Exercise 03-6: the answers come from the events, and the rules of the page give the same
+answers.
+"""
 
 import pytest
 

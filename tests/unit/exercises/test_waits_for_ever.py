@@ -1,4 +1,4 @@
-"""The runs of exercise 12-5: each has one batch that waits, and the mended class has none."""
+"""In each run of exercise 12-5 one batch waits for ever. With the mended class no batch does."""
 
 from random import Random
 

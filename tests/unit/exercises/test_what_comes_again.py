@@ -1,4 +1,4 @@
-"""The stream of exercise 16-16 that is killed and started again."""
+"""The stream of exercise 16-16, which is killed and started again."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""The situations of exercise 09-3: sensible for every learner, and the answers are the log's."""
+"""The situations of exercise 09-3: each learner gets sensible ones, and a real log gives the
+answers.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Exercise 13-7: the situations of a seed, and what their answers follow from."""
+"""Exercise 13-7: the situations that a seed gives, and the numbers from which their answers
+follow.
+"""
 
 import pytest
 

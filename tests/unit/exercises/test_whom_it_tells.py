@@ -1,4 +1,6 @@
-"""Exercise 04-4: the answers come from the events, and the rules of the page give the same."""
+"""Exercise 04-4: the answers come from the events, and the rules of the page give the same
+answers.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Wrong answers are edits of the reference solution. One that does not apply is named."""
+"""Wrong answers are edits of the reference solution. An edit that does not fit it is reported."""
 
 import ast
 from pathlib import Path

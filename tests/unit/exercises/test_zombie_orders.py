@@ -36,7 +36,9 @@ TIMEOUT_MS = 10_000
 
 
 async def ask(client: NetworkClient, order: Order) -> Answer:
-    """Send an order to the broker as a request, and return its answer as the rules have it."""
+    """Send an order (a controller's request) to the broker. Return the answer as the rules write
+    it.
+    """
     epoch = order.controller_epoch + ABOVE
     places = [
         (*state.partition.rsplit("-", 1), state.leader_epoch) for state in order.states

@@ -1,4 +1,4 @@
-"""A recording out of the simulator: a real cluster's events in virtual time."""
+"""A recording from the simulator: the events of a real cluster in virtual time."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ WEB: TopicPartition = TopicPartition("web", 0)
 
 
 class Simulated:
-    """Three brokers and the topic web, one partition with three replicas."""
+    """Three brokers and the topic `web`, which has one partition with three replicas."""
 
     def __init__(self, level: Level = Level.HOPS) -> None:
         self.cluster = SimCluster(7, (1, 2, 3), {}, level)

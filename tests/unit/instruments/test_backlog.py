@@ -1,4 +1,4 @@
-"""The events a late feed leaves out, and those it keeps, in virtual time."""
+"""Which events a late feed leaves out, and which it keeps. The tests use virtual time."""
 
 import random
 
@@ -31,7 +31,7 @@ ALL = 10**9
 
 
 class Process:
-    """A process, its connection and the backlog that reads it. Time is what the test says."""
+    """A process, its connection, and the backlog that reads its events. The test sets the time."""
 
     def __init__(self, *, sheds: bool = True) -> None:
         self.backlog = Backlog(sheds=sheds)
@@ -174,7 +174,9 @@ def late_once(process: Process, number: int) -> None:
 
 
 def samples_in(process: Process, seconds: int) -> tuple[int, int]:
-    """Take ten samples a second of a wheel and of a partition. Return how many came."""
+    """Emit ten samples a second of a wheel and ten of a partition. Return how many of each
+    arrived.
+    """
     got: list[Event] = []
     for tick in range(10 * seconds):
         process.tell(moved(0, tick))

@@ -1,4 +1,4 @@
-"""Chains of causes as lines, when a process that was killed took its own facts with it."""
+"""Chains of causes as lines, when a process was killed and its own events are lost."""
 
 from kafka_edu.instruments.chain import chain_of
 from kafka_edu.instruments.event_name import find_event

@@ -1,4 +1,4 @@
-"""The memory that an event counts for, and the bound of the tape in bytes."""
+"""How much memory an event is counted for, and the limit in bytes of the tape (the kept events)."""
 
 import pytest
 

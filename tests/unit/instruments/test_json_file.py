@@ -1,4 +1,4 @@
-"""An answer that cannot be written to its file ends in one line, and its text is not lost."""
+"""If an answer cannot be written to its file, the error is one line, and the answer is not lost."""
 
 import re
 from collections.abc import Callable

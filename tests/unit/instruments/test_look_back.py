@@ -1,4 +1,6 @@
-"""Reading every process's ring once: what is there, and what is said to be missing."""
+"""Reading the ring of every process once: which events are found, and which are reported
+missing.
+"""
 
 import asyncio
 import socket

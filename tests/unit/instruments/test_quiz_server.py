@@ -1,4 +1,4 @@
-"""The page of a quiz over HTTP: it joins, answers, and refuses what is wrong."""
+"""A quiz over HTTP: a browser joins and answers, and the server refuses wrong requests."""
 
 import asyncio
 import json

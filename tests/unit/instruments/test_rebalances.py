@@ -65,7 +65,9 @@ class Watched:
             self.rebalances.apply(envelope)
 
     def name(self, member: str) -> str:
-        """Return the story's name of a member, which may not have its answer yet."""
+        """Return the name that the story gives a member. The member may not have its response
+        yet.
+        """
         answered = self.world.members.values()
         waits = [each for each in self.world.group.members if each not in answered]
         return self.story.name(self.world.members.get(member) or waits[0])

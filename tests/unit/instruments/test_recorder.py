@@ -1,5 +1,5 @@
-"""The recorder's own thread: nobody waits for it, what waits for it is bounded, and a Gap says what
-is missing.
+"""The recorder's thread: nobody waits for it, its queue is bounded, and a Gap says which events are
+missing.
 """
 
 import threading

@@ -15,7 +15,7 @@ from tests.unit.tui.story_of_events import Story
 
 
 def story() -> Story:
-    """A fact each second for ten seconds, with a gauge between any two."""
+    """One fact each second for ten seconds, and one gauge between any two facts."""
     story = Story()
     for second in range(11):
         story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(second)))

@@ -1,4 +1,6 @@
-"""Where the time goes: the reducer on the samples of real processors, whose clock stands still."""
+"""Where the time of requests goes: the reducer gets samples from real request processors. Their
+clock does not move by itself.
+"""
 
 from kafka_edu.instruments.request_times import (
     KEPT_SLOW,

@@ -92,7 +92,7 @@ def events_of(cls: type[Event]) -> st.SearchStrategy[Event]:
 
 
 def distinct(of: object, numbers: Iterator[int], name: str = "") -> object:
-    """Return one value of a type in which each number and each text is another one."""
+    """Return a value of this type. All numbers and texts in the value are different."""
     if of is int:
         return next(numbers)
     if of is str:
@@ -291,7 +291,7 @@ def test_the_facts_that_had_only_a_dump(event: Event, line: str) -> None:
 
 
 def test_a_proposed_isr_names_the_broker_that_is_the_reason() -> None:
-    """The offsets differ between partitions, so the reason is shown without them."""
+    """The offsets differ between partitions, so the sentence shows the reason without offsets."""
     proposed = IsrChangeProposed(
         topic="web",
         partition=1,
@@ -365,7 +365,9 @@ def test_a_checkpoint_of_a_log_dir_has_a_sentence(file: str, words: str) -> None
 
 
 def test_the_dashboards_own_observations_have_sentences() -> None:
-    """They are not registered, but they reach the ticker with everything else."""
+    """The dashboard's own observations are not registered event types, but the ticker shows them
+    like all other events.
+    """
     seen = [LinkMade(pid=7), LinkLost(reason="closed"), ClusterKnown("demo", 5, "embedded")]
     own = [one for one in vars(link_events).values() if hasattr(one, "_fields")]
     assert {type(one) for one in seen} == set(own)

@@ -1,4 +1,6 @@
-"""The feed of a simulated run: one order, a virtual clock, and moments where the run goes back."""
+"""The feed of a simulated run: the order of its events, its virtual clock, and jumps back in the
+run.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable

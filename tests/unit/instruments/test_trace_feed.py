@@ -1,5 +1,5 @@
-"""One stream from many processes: order, a process that goes and returns, and a process not there
-yet.
+"""One stream of events from many processes: their order, a process that goes and returns, and a
+process that does not exist yet.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Teller:
         self._task = asyncio.create_task(self._server.run())
 
     def end(self) -> None:
-        """End as if killed: sockets close, and the supervisor removes its file."""
+        """End like a killed process: its sockets close, and the supervisor removes its file."""
         self._path.unlink()
         self._server.close()
         for subscriber in tuple(self._server._subscribers):
@@ -74,9 +74,9 @@ def listening(
         Awaitable[None],
     ],
 ) -> None:
-    """Run a scene with a feed.
+    """Run a test with a feed.
 
-    `until(wanted)` waits for an event from the feed. A time-out fails there.
+    `until(wanted)` waits for an event from the feed. If none comes in time, it raises TimeoutError.
     """
 
     async def run() -> None:
@@ -217,7 +217,7 @@ def test_a_feed_with_the_past_hands_on_the_rings_of_all_processes_in_one_order(
 
 
 def test_at_the_end_comes_what_is_held_though_one_process_stands_still(tmp_path: Path) -> None:
-    """Its socket takes the connection, and nobody reads what it is asked."""
+    """The process accepts the connection, but it never reads the request."""
 
     async def run() -> None:
         folder = ClusterFolder(tmp_path / "c")

@@ -1,4 +1,6 @@
-"""The words of "why is it still waiting?", and the counts of what ended the others."""
+"""The words of "why is it still waiting?", and the counts of what ended other waiting
+operations.
+"""
 
 from collections import Counter
 

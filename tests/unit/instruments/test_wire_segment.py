@@ -1,4 +1,4 @@
-"""The batches of a segment file, and one of them down to its bytes."""
+"""The batches of a segment file, and the single bytes of one batch."""
 
 from pathlib import Path
 

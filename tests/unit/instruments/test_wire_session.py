@@ -1,4 +1,6 @@
-"""The microscope on a captured session of real clients (tests/tui/wire_session.py made it)."""
+"""The wire screen's data for a captured session of real clients (tests/tui/wire_session.py made the
+capture).
+"""
 
 from pathlib import Path
 

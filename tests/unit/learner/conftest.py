@@ -14,7 +14,7 @@ Load = Callable[[str, str], Loaded]
 
 @pytest.fixture
 def load(tmp_path: Path) -> Iterator[Load]:
-    """Return a function that loads a text for the seam of an exercise."""
+    """Return a function that loads a text as a learner's code for an exercise."""
     codes: list[LearnerCode] = []
 
     def load_text(exercise: str, text: str) -> Loaded:

@@ -45,9 +45,10 @@ def learner_of(tmp_path: Path) -> Iterator[Callable[..., Learner]]:
 
 
 class Accounts:
-    """A made-up accounting: a minute passes between two looks, and at the third the code is let go.
+    """Made-up processor times: one minute passes between two looks. At the third look the code may
+    end.
 
-    `waits` says whether the code waits for a core all the time; otherwise it sleeps.
+    `waits` says whether the code waits for a core all the time. Otherwise the code sleeps.
     """
 
     def __init__(self, waits: bool) -> None:
@@ -114,7 +115,7 @@ def test_the_time_of_the_most_expensive_call_is_known(learner_of: Callable[..., 
 
 
 def test_objects_that_nobody_asks_any_more_are_forgotten(tmp_path: Path) -> None:
-    """A live broker makes one for each request that waits, for as long as it runs."""
+    """A live broker makes one object for each request that waits, as long as the broker runs."""
     file = tmp_path / "thing.py"
     file.write_text(
         "class Thing:\n"

@@ -1,4 +1,4 @@
-"""The seed of the hashes in a learner's process: with it, the order of a set is the same again."""
+"""The seed of the hashes in a learner's process: one seed always gives a set the same order."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""A learner's Callbacks in a live producer: its answers are carried out, ours call the rest."""
+"""A learner's Callbacks in a live producer: its answers are carried out. Our own code calls the
+callbacks that it leaves out.
+"""
 
 from collections.abc import Callable
 
@@ -20,7 +22,7 @@ POPPED = "return self.waiting.pop(batch, [])"
 
 
 class Sending:
-    """A producer that asks a learner's Callbacks, and the callbacks that were called."""
+    """A producer that uses a learner's Callbacks, and a list of the callbacks that were called."""
 
     def __init__(self, errors: list[LearnerError]) -> None:
         self.core = Core({"linger.ms": 1_000, "retry.backoff.ms": 100})
@@ -67,7 +69,9 @@ Make = Callable[..., Sending]
 
 @pytest.fixture
 def sending(load: Load, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Return a function that makes a producer with the reference solution, and with an edit."""
+    """Return a function that makes a producer with the reference solution. An edit may change the
+    solution.
+    """
 
     def make(old: str = "", new: str = "") -> Sending:
         text = find_exercise("12-4").solution.read_text(encoding="utf-8")

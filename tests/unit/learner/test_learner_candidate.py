@@ -1,4 +1,6 @@
-"""A candidate at its seam: it runs for the office of a simulated cluster, and cannot break it."""
+"""A learner's candidate tries to become the controller of a simulated cluster, and cannot break the
+cluster.
+"""
 
 from collections.abc import Callable, Iterator
 

@@ -1,5 +1,5 @@
-"""Learners' parts of a consumer at their seams: the answers are carried out, ours answer where they
-fail.
+"""Learners' parts of a consumer: their answers are carried out. Where a part fails, our own code
+answers.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A learner's condition of a fetch at its seam: it decides for consumers of the labs' topics, and
+"""A learner's condition of a delayed fetch: it decides for consumers of the labs' topics, and
 cannot break the broker.
 """
 
@@ -22,7 +22,7 @@ RIGHT = find_exercise("03-3").solution.read_text(encoding="utf-8")
 
 
 class World:
-    """A broker with one partition, in which the learner's text serves."""
+    """A broker with one partition, which uses the learner's code."""
 
     def __init__(self, folder: Path, text: str) -> None:
         file = folder / "delayed_fetch.py"

@@ -1,5 +1,5 @@
-"""A learner's condition of a produce at its seam: the broker carries its answers out, no answer can
-break the broker, and the broker asks only for the labs' topics.
+"""A learner's condition of a delayed produce: the broker carries out its answers, no answer can
+break the broker, and the broker asks it only about the labs' topics.
 """
 
 from collections.abc import Iterator

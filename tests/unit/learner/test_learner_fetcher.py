@@ -1,5 +1,5 @@
-"""A learner's Fetcher at its seam: followers of a stepped cluster ask it, and ours goes on where it
-fails.
+"""A learner's Fetcher: followers of a stepped cluster use it. Where it fails, our own Fetcher goes
+on.
 """
 
 from collections.abc import Callable
@@ -35,8 +35,8 @@ BACKOFF_MS = 1_000
 
 @pytest.fixture
 def make(load: Load, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Return a function that makes a cluster whose followers ask a learner's class. It is the
-    reference solution, with edits.
+    """Return a function that makes a cluster whose followers use a learner's class: the reference
+    solution, with edits.
     """
 
     def go(
@@ -77,7 +77,7 @@ def theirs(cluster: SteppedCluster, follower: int) -> ReplicaFetcher:
 
 
 def part(cluster: SteppedCluster) -> None:
-    """Let broker 0 have two records that nobody else has, and broker 1 lead then."""
+    """Let broker 0 store two records that no other broker has. Then let broker 1 lead."""
     cluster.elect(0, (0, 1))
     cluster.produce("both", acks=1)
     for _ in range(3):
@@ -121,7 +121,9 @@ def test_the_reference_makes_the_logs_equal(make: Make, protocol: tuple[int, int
 
 
 def test_random_elections_end_with_equal_logs(make: Make) -> None:
-    """By elections that are unclean, too, so that a follower asks more than once."""
+    """The elections may be unclean, so a follower must sometimes ask more than once for the end of
+    an epoch.
+    """
     cluster, errors = make(brokers=3)
     random, asked_again = Random(5), 0
     cluster.elect(0, (0, 1, 2))

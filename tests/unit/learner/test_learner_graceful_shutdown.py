@@ -1,5 +1,5 @@
-"""Learners' parts of chapter 06 at their seams: the answers are carried out, ours answers where
-they fail.
+"""Learners' parts of chapter 06: their answers are carried out. Where a part fails, our own code
+answers.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""Run a learner's code in the same process: the same answers and messages as from a process."""
+"""A learner's code that runs in the same process gives the same answers and messages as in a
+separate process.
+"""
 
 import tempfile
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""A learner's join barrier in the coordinator: its decisions are carried out, and ours take over
-where it fails.
+"""A learner's join barrier in the coordinator: its decisions are carried out. Where it fails, our
+own barrier takes over.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def barrier(answer: str) -> str:
 
 @pytest.fixture
 def serve(load: Load, monkeypatch: pytest.MonkeyPatch) -> Serve:
-    """Return a function that installs a learner's text, and returns the errors that it makes."""
+    """Return a function that installs a learner's text, and returns the list of its errors."""
 
     def install(text: str) -> list[LearnerError]:
         code, errors = load("13-3", text)

@@ -1,4 +1,6 @@
-"""A learner's election at its seam: its answers are carried out, ours answers where it fails."""
+"""A learner's leader election: its answers are carried out. Where it fails, our own code
+answers.
+"""
 
 from collections.abc import Callable
 from random import Random

@@ -1,5 +1,5 @@
-"""Learners' parts of the log at their seams: the answers are carried out, ours answers where they
-fail.
+"""Learners' parts of the log: their answers are carried out. Where a part fails, our own code
+answers.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ def right(exercise: str) -> str:
 
 
 def answers(*operations: object) -> str:
-    """A class that names these operations, the last one again and again."""
+    """Return a class that names these operations in turn, and then the last one again and again."""
     return (
         f"class LookUp:\n    def __init__(self, *_):\n        self.left = {list(operations)!r}\n"
         "    def next(self, _):\n"
@@ -298,7 +298,7 @@ def compaction(note: str = "len(records)", keep: str = "[one[0] for one in recor
 def pass_over(
     load: Load, text: str, *, records: int = 6, map_bytes: int = 1 << 20
 ) -> tuple[CleanResult, CleanResult, list[LearnerError]]:
-    """One pass by the learner's code and one by ours, over the same log."""
+    """Clean the same log once with the learner's code and once with ours."""
     disk = Disk()
     log = compacted(disk, cleanup_policy="delete")  # or it would refuse records without keys
     for number in range(records):

@@ -1,5 +1,5 @@
-"""Learners' high watermarks and replica selectors at their seams: the answers are carried out, ours
-answer where they fail.
+"""Learners' high watermarks and replica selectors: their answers are carried out. Where one fails,
+our own code answers.
 """
 
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def selector(answer: str) -> str:
 
 
 def lead(rule: Any, hw: int = 4) -> int:
-    """Return the leader's mark that the rule gives for LEO 15 and two members at 15 and 8."""
+    """Return the high watermark by the rule, for a leader with LEO 15 and followers at 15 and 8."""
     leo = LogOffsetMetadata(15)
     return int(rule.of_leader(LogOffsetMetadata(hw), leo, (2, 0, 1), TWO, 0, 1).message_offset)
 

@@ -1,4 +1,6 @@
-"""A learner's Member in a consumer: its answers are carried out. Where it fails, ours goes on."""
+"""A learner's Member in a consumer: its answers are carried out. Where it fails, our own Member
+goes on.
+"""
 
 from collections.abc import Iterable
 
@@ -32,7 +34,9 @@ Seen = list[tuple[MembershipState, bool, bool]]
 
 
 def live(membership: Membership, states: Iterable[MembershipState] = LIFE) -> Seen:
-    """Let a membership go through these states, and then leave. Return what it may do in each."""
+    """Let a membership go through these states, and then leave the group. Return what it may do in
+    each state.
+    """
     seen = []
     for state in states:
         if state is MembershipState.COMPLETING_REBALANCE:

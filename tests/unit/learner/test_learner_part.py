@@ -1,4 +1,4 @@
-"""One object of a learner's class: when it is made, and when it is not called any more."""
+"""An object of a learner's class: when it is made, and when it is no longer called."""
 
 import pytest
 

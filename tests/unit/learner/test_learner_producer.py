@@ -1,5 +1,5 @@
-"""Learners' parts of a producer at their seams: the answers are carried out, ours answer where they
-fail.
+"""Learners' parts of a producer: their answers are carried out. Where a part fails, our own code
+answers.
 """
 
 import random
@@ -106,7 +106,9 @@ def test_the_seam_of_the_accumulator_is_where_the_producer_looks() -> None:
 
 
 def test_the_reference_finds_the_batches_that_ours_finds(load: Load) -> None:
-    """For random times, sizes, errors and muted partitions, and so for the rules of the tests."""
+    """The learner's accumulator and ours are compared for random times, sizes, errors and muted
+    partitions.
+    """
     code, errors = load("12-1", right("12-1"))
     chance, metadata, both = random.Random(121), cluster(), accumulators(code)
     for partition in range(6):
@@ -215,8 +217,8 @@ REFUSED = Errors.NOT_ENOUGH_REPLICAS
 
 @pytest.fixture
 def core(load: Load, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Return a function that makes the core of a producer that asks a learner's InFlight. It is the
-    reference solution, with an edit.
+    """Return a function that makes the core of a producer with a learner's InFlight: the reference
+    solution, with an edit.
     """
 
     def make(

@@ -1,4 +1,6 @@
-"""A learner's Commits in a live consumer: its offsets are committed, ours go on after an error."""
+"""A learner's Commits in a live consumer: its offsets are committed. After an error in the
+learner's code, ours goes on.
+"""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -66,7 +68,9 @@ Make = Callable[..., tuple[RecordProgress, list[LearnerError]]]
 
 @pytest.fixture
 def progress(load: Load) -> Make:
-    """Return a function that makes a RecordProgress with the reference solution, and an edit."""
+    """Return a function that makes a RecordProgress with the reference solution. An edit may change
+    the solution.
+    """
 
     def make(old: str = "", new: str = "") -> tuple[RecordProgress, list[LearnerError]]:
         text = find_exercise("14-1").solution.read_text(encoding="utf-8")

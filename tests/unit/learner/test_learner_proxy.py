@@ -1,5 +1,5 @@
-"""Learners' parts of a metadata proxy at their seams: the answers are carried out, ours answers
-where they fail.
+"""Learners' parts of a metadata proxy: their answers are carried out. Where a part fails, our own
+code answers.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A learner's moves at their seam: the controller of a simulated cluster does what they say."""
+"""A learner's code of reassignments: the controller of a simulated cluster does what it says."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,9 @@ MINE, OTHER = TopicPartition("lab-t", 0), TopicPartition("shop", 0)
 
 
 class Story:
-    """Two partitions move from brokers 0, 1 to 1, 2; that of a lab's topic by a learner's code."""
+    """Two partitions move from brokers 0 and 1 to 1 and 2. A learner's code moves the partition of
+    a lab's topic.
+    """
 
     def __init__(self, errors: list[LearnerError]) -> None:
         self.errors = errors
@@ -84,7 +86,7 @@ def test_the_right_steps_end_as_ours_do(run: Run) -> None:
 
 
 def test_a_move_that_changes_the_order_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is added and nothing removed: the exercise calls that done."""
+    """No replica is added and none is removed. In the exercise such a move is done at once."""
     monkeypatch.setattr(f"{__name__}.TARGET", [1, 0])
     story = run(RIGHT)
     assert story.came_to(MINE) == [(1, 0)]

@@ -1,5 +1,5 @@
-"""Learners' ISR and truncation at their seams: the answers are carried out, ours answers where they
-fail.
+"""Learners' ISR and truncation: their answers are carried out. Where one fails, our own code
+answers.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""A learner's batch at its seam: the controller of a simulated cluster sends what it says."""
+"""A learner's request batch: the controller of a simulated cluster sends the requests that it
+says.
+"""
 
 from collections.abc import Callable
 
@@ -19,7 +21,7 @@ RIGHT = find_exercise("04-2").solution.read_text(encoding="utf-8")
 
 
 class Story:
-    """A topic is created and deleted again, in a cluster whose batches are a learner's."""
+    """A topic is created and deleted. The cluster's controller uses a learner's request batches."""
 
     def __init__(self, errors: list[LearnerError]) -> None:
         self.errors = errors

@@ -1,4 +1,6 @@
-"""A learner's Reset in a live consumer: its answers are carried out, ours decide the rest."""
+"""A learner's Reset in a live consumer: its answers are carried out. Our own code decides the
+rest.
+"""
 
 from collections.abc import Callable
 
@@ -31,7 +33,9 @@ Make = Callable[..., tuple[SubscriptionState, list[LearnerError]]]
 
 @pytest.fixture
 def make(load: Load) -> Make:
-    """Return a function that makes a state with the reference solution, and with an edit."""
+    """Return a function that makes a state with the reference solution. An edit may change the
+    solution.
+    """
 
     def made(
         policy: OffsetResetStrategy, old: str = "", new: str = ""
@@ -52,14 +56,16 @@ def test_the_seam_is_where_the_consumer_looks() -> None:
 
 
 def truncate(state: SubscriptionState, end: int, epoch: int = 3) -> None:
-    """Let the log be truncated: up to `end` it is the log that was read before."""
+    """Let the leader's log be truncated: only below `end` is it still the log that was read."""
     state.seek(T0, 70, "a test", 3)
     assert state.note_leader(T0, 1, 4)
     state.epoch_ended(T0, state.fetch_position(T0), end, epoch)
 
 
 def places(state: SubscriptionState) -> list[tuple[str, int]]:
-    """Let a consumer meet all cases, and return its state and its position or target after each."""
+    """Let a consumer go through all cases. Return its state and its position, or its reset target,
+    after each case.
+    """
     seen = []
 
     def note() -> None:
@@ -113,7 +119,7 @@ def test_a_wrong_answer_is_carried_out(make: Make) -> None:
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_an_epoch_is_kept_only_for_the_offset_it_belongs_to(make: Make, more: int) -> None:
-    """Another offset has another last record, whose epoch nobody knows."""
+    """The record before another offset is a different record, and nobody knows its epoch."""
     state, errors = make(
         EARLIEST, '        return ("go", offset)', f'        return ("go", offset + {more})'
     )

@@ -1,6 +1,6 @@
-"""A learner's SequenceCheck at its seam: its answers are carried out, ours answers where it fails.
+"""A learner's SequenceCheck: its answers are carried out. Where it fails, our own code answers.
 
-The producers' state is that of the broker. The learner's object learns of each batch before it is
+The producers' state is that of the broker. The learner's object hears of each batch before it is
 asked about the next one.
 """
 
@@ -54,7 +54,7 @@ def ask(check: SequenceCheck, producer: Producer, epoch: int, first: int, count:
 
 
 def three_written() -> Producer:
-    """A producer whose batches 0 to 2 and 3 are at the offsets 40 and 43."""
+    """A producer with two batches: sequence numbers 0 to 2 at offset 40, and 3 at offset 43."""
     producer = Producer(40)
     producer.written(0, 0, 3)
     producer.written(0, 3, 1)

@@ -1,4 +1,4 @@
-"""A learner's session tracker at its seam: it decides what expires, and cannot break ZooKeeper."""
+"""A learner's session tracker decides which sessions expire, and cannot break ZooKeeper."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""A learner's ReadCommitted at its seam: its answers are carried out, ours answers where it fails.
+"""A learner's ReadCommitted: its answers are carried out. Where it fails, our own code answers.
 
-The transactions are those of a real log, whose rule is replaced.
+The transactions are those of a real log, in which the learner's rule replaces ours.
 """
 
 from collections.abc import Callable
@@ -47,14 +47,16 @@ def rules(stable: str = "0", aborted: str = "[]", noted: str = "pass") -> str:
 
 
 def two_open(world: CommittedWorld) -> None:
-    """Write records of two producers at the offsets 0 and 1, which are replicated."""
+    """Let two producers write one record each, at the offsets 0 and 1, and replicate both."""
     world.write(1)
     world.write(2)
     world.replicate(2)
 
 
 def told(world: CommittedWorld) -> list[tuple[int, int]]:
-    """Return (producer, first offset) of the aborted transactions of a fetch of everything."""
+    """Fetch all records. Return (producer, first offset) of the aborted transactions in the
+    response.
+    """
     data = world.log.read(0, 1 << 20)
     return [(one.producer_id, one.first_offset) for one in world.log.aborted_transactions(0, data)]
 

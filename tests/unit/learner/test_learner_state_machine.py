@@ -1,4 +1,4 @@
-"""A learner's tables at their seam: each change is asked for once, and the answer is obeyed."""
+"""A learner's tables of state changes: each change is asked for once, and the answer is obeyed."""
 
 from collections.abc import Callable
 

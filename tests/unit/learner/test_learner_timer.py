@@ -1,5 +1,5 @@
-"""A learner's Timer in a purgatory: its decisions are carried out, the events tell of them, and
-what it forgets is looked after.
+"""A learner's Timer in a purgatory: its decisions are carried out, and events report them. Our own
+timer takes over the tasks that it forgets.
 """
 
 import importlib
@@ -70,7 +70,9 @@ class Run:
         self.timer.advance_clock(time_ms)
 
     def go_on(self) -> None:
-        """As the reaper does: sleep until the next bucket is due, until there is none."""
+        """Do what the reaper does: sleep until the next bucket is due, and repeat until there is
+        none.
+        """
         for _ in range(2_000):
             due_ms = self.timer.next_expiration_ms()
             if due_ms is None:

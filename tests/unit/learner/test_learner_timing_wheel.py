@@ -1,5 +1,5 @@
-"""A learner's timing wheel at the seam: the timer uses it, cannot be broken by it, and reports its
-errors as errors of the learner's code.
+"""A learner's timing wheel: the timer uses it, cannot be broken by it, and reports its errors as
+errors of the learner's code.
 """
 
 import importlib
@@ -101,7 +101,7 @@ def learner(tmp_path: Path, source: str) -> tuple[LearnerCode, list[LearnerError
 
 
 def live(delays_ms: list[int]) -> list[list[int]]:
-    """When each task ran, in a timer whose owner wakes for each bucket."""
+    """Return when each task ran, in a timer whose owner wakes up for each bucket."""
     time = MockTime(0)
     timer = SystemTimer("Produce", time.hi_res_clock_ms)
     tasks = [Task(delay_ms, time) for delay_ms in delays_ms]

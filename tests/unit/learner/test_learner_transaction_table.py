@@ -1,5 +1,5 @@
-"""A learner's TransactionTable at its seam: its answers are carried out, ours answers where it
-fails.
+"""A learner's TransactionTable: its answers are carried out. Where it fails, our own code
+answers.
 """
 
 from collections.abc import Callable

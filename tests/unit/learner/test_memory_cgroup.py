@@ -1,4 +1,4 @@
-"""The cgroup that limits a jail's memory, on file systems that look like both versions."""
+"""The cgroup that limits a jail's memory, on made-up file systems of cgroup versions 1 and 2."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Batches that make a log roll and lose segments: the same for our broker and for Apache Kafka.
+"""Batches after which a log rolls and deletes segments, for our broker and for Apache Kafka.
 
-Each case is a topic. A batch has records with these times, in ms from now. All batches of the cases
-have the same size for the same number of records.
+Each case is a topic. The times of a batch's records are in ms from now. All batches with the same
+number of records have the same size.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
-"""An index on a full disk: an error that takes the log dir offline, and not a signal that ends the
-broker.
+"""An index on a full disk raises an error that takes the log dir offline. It must not cause a
+signal that ends the broker.
 """
 
 import os

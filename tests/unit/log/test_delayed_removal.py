@@ -1,4 +1,6 @@
-"""The segments and folders that wait for their removal. The log manager's tests see them go."""
+"""The segments and folders that wait for their removal. The log manager's tests check the
+removal.
+"""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,7 +16,7 @@ BOOT_MS = 1_599_999_000_000
 
 
 class TwoClocks(MockTime):
-    """A clock whose two readings do not begin a millisecond at the same moment."""
+    """A clock with two readings, whose milliseconds do not begin at the same moment."""
 
     def milliseconds(self) -> int:
         return (self._now_ns + 700_000) // 1_000_000
@@ -46,7 +48,7 @@ def with_deleted_segments() -> Log:
 
 
 def test_the_moment_of_a_removal_is_the_same_whenever_it_is_read() -> None:
-    """The log screen gets a new forecast when it changes, up to ten times a second."""
+    """If the moment changed, the log screen would get a new forecast up to ten times a second."""
     time, log = TwoClocks(), with_deleted_segments()
     waiting = removal(time)
     assert waiting.add_segments(log)
@@ -59,7 +61,9 @@ def test_the_moment_of_a_removal_is_the_same_whenever_it_is_read() -> None:
 
 
 def test_segments_are_found_by_the_folder_of_their_log_also_after_it_was_renamed() -> None:
-    """A replica and its copy in another log dir have the same partition."""
+    """A replica and its copy in another log dir have the same partition, so only the folder tells
+    them apart.
+    """
     time, log = TwoClocks(), with_deleted_segments()
     waiting = removal(time)
     waiting.add_segments(log)

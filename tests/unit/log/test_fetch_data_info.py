@@ -1,4 +1,6 @@
-"""A piece of the log says where it begins, and a record found by time says who wrote it."""
+"""A piece of the log says at which offset it begins. A record found by time says which leader epoch
+it has.
+"""
 
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset

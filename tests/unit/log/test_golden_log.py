@@ -1,5 +1,5 @@
-"""A log that Apache Kafka 2.8.2 wrote, read by ours; and ours, held against it byte for byte (spec
-S1; see tests/golden/log/README.md).
+"""Our code reads a log that Apache Kafka 2.8.2 wrote. The log that our code writes is the same,
+byte for byte (spec S1; see tests/golden/log/README.md).
 """
 
 import json
@@ -122,7 +122,7 @@ def test_producers_are_those_of_kafka_s_snapshot(tmp_path: Path) -> None:
 
 
 def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
-    """The producers' records, appended here by a leader of epoch 0, and a clean end: batches,
+    """Append the producers' records again, with a leader of epoch 0 and a clean end. The batches,
     offset indexes and checkpoints are Kafka's, byte for byte.
     """
     log, _ = load_log(

@@ -1,5 +1,5 @@
-"""Transactions as Apache Kafka 2.8.2 wrote them, and ours, held against them byte for byte (spec
-X2; see tests/golden/log/README.md).
+"""Our code reads transactions that Apache Kafka 2.8.2 wrote, and writes the same, byte for byte
+(spec X2; see tests/golden/log/README.md).
 """
 
 import json
@@ -60,8 +60,8 @@ def files(folder: Path, suffixes: tuple[str, ...] = FILES) -> dict[str, bytes]:
 
 
 def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
-    """Batches and markers as they were sent, appended here: segments, all three indexes and the
-    snapshots are Kafka's, byte for byte.
+    """Append the batches and markers again, as they were sent. The segments, all three indexes and
+    the snapshots are Kafka's, byte for byte.
     """
     log = open_log(tmp_path / "golden-0")
     markers = 0
@@ -95,8 +95,8 @@ def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_read_committed_readers_are_told_what_kafka_told(tmp_path: Path, clean: bool) -> None:
-    """From Kafka's own files; and, after a crash, from an index that recovery has built again from
-    the batches.
+    """The transaction index is Kafka's own file or, after a crash, one that recovery has built
+    again from the batches.
 
     If a piece ends exactly where an index entry points, Kafka's search may take the next entry.
     Then it reports a transaction that begins after the piece, which does readers no harm.

@@ -1,4 +1,6 @@
-"""An index that contradicts the batches is built again; a damaged batch blames no index."""
+"""An index that contradicts the batches is built again. A damaged batch is no reason to change an
+index.
+"""
 
 import struct
 from pathlib import Path
@@ -32,7 +34,9 @@ def test_an_entry_that_points_into_a_batch(slot: int) -> None:
 
 
 def test_a_damaged_batch_does_not_cost_the_segment_its_end() -> None:
-    """The index points to a batch whose first bytes are damaged, and its records were flushed."""
+    """The index points to a batch whose first bytes are damaged. This part of the log was
+    flushed.
+    """
     disk, log = written(clean=True)
     position = (
         log.segments[1].offset_index.entries
@@ -47,7 +51,9 @@ def test_a_damaged_batch_does_not_cost_the_segment_its_end() -> None:
 
 
 def test_producers_behind_a_recovered_segment_without_any_are_known() -> None:
-    """Recovery reads the first segment only. The headers behind it are read all the same."""
+    """Recovery reads only the first segment. But the batch headers of the later segments are read
+    too.
+    """
     disk, _ = written(clean=True)
     for name in disk.list("/d/t-0"):
         if name.endswith(".snapshot"):

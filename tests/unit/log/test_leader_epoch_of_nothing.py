@@ -1,5 +1,5 @@
-"""The answers of an empty leader-epoch cache: a client may ask for any epoch, also for one
-that cannot be.
+"""What an empty leader-epoch cache answers: a client may ask for any epoch, even for an impossible
+one.
 """
 
 from pathlib import Path

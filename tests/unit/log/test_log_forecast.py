@@ -1,4 +1,4 @@
-"""The forecast of a log agrees with what retention and the next roll then do."""
+"""The forecast of a log agrees with what retention and the next roll really do later."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The remains of a crash, and their recovery; each case on a log of its own (spec S5)."""
+"""What a crash leaves on the disk, and how it is recovered. Each case has its own log (spec S5)."""
 
 import pytest
 
@@ -47,7 +47,9 @@ def load(
 
 
 def written(*, clean: bool = False) -> tuple[MemoryFileSystem, Log]:
-    """Twenty batches of two records in three segments, from 0, 14 and 28 on, of two leaders."""
+    """Twenty batches of two records, written by two leaders, in three segments that begin at 0, 14
+    and 28.
+    """
     disk = MemoryFileSystem()
     log, _ = load(disk)
     for i in range(20):

@@ -131,8 +131,8 @@ def test_a_clean_end_and_a_new_start_find_everything_and_recover_nothing() -> No
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_logs_are_flushed_and_closed_by_as_many_workers_as_each_dir_has(workers: int) -> None:
-    """num.recovery.threads.per.data.dir. The loop does none of this work, because it would be
-    blocked while thousands of logs are closed.
+    """The number of workers is num.recovery.threads.per.data.dir. The loop does none of this work,
+    because it would be blocked while thousands of logs are closed.
     """
 
     async def scenario() -> None:
@@ -334,7 +334,7 @@ def test_files_of_epochs_are_written_by_a_worker() -> None:
 def test_the_file_of_an_epoch_is_written_at_whatever_turn_of_the_loop_the_epoch_begins(
     turns: int,
 ) -> None:
-    """Also in the turn in which the task that wrote the one before it ends."""
+    """The file is written even if the epoch begins in the turn in which the previous write ends."""
 
     async def scenario() -> None:
         disk = MemoryFileSystem()
@@ -561,8 +561,8 @@ def test_a_failed_dir_takes_only_its_own_logs_offline() -> None:
 
 @pytest.mark.parametrize("held", ["/a", "/b"])
 def test_log_dirs_are_recovered_side_by_side(held: str) -> None:
-    """The recovery of one dir is held until the other dir is done: one after another they would
-    never end.
+    """The recovery of one dir is held until the other dir is done. If dirs were recovered one after
+    the other, this would never end.
     """
 
     async def scenario() -> None:

@@ -1,4 +1,4 @@
-"""Two offsets with their places say how many bytes lie between them."""
+"""Two offsets with their positions in the log tell how many bytes lie between them."""
 
 import pytest
 

@@ -116,7 +116,9 @@ def test_a_log_that_was_emptied_after_a_kill_lacks_the_records_that_its_index_kn
 
 
 def test_a_log_that_was_truncated_and_then_killed_lacks_nothing() -> None:
-    """The index keeps its length, and the bytes of the entries that were cut off."""
+    """After the truncation the index file has its old length, and the bytes of the removed
+    entries.
+    """
     disk, log = written()
     log.truncate_to(28)
     assert log.active_segment.size == 0
@@ -232,7 +234,9 @@ def test_a_bad_snapshot_that_a_truncation_meets_is_reported() -> None:
 def test_a_false_leader_epoch_checkpoint_is_made_again_from_the_batches(
     content: bytes, reason: str, clean: bool
 ) -> None:
-    """Kafka 2.8 keeps a follower out of the ISR for good if its leader does not know its epoch."""
+    """Kafka 2.8 keeps a follower out of the ISR for good if the leader does not know the follower's
+    epoch.
+    """
     disk, _ = written(clean=clean)
     disk.write_atomically(EPOCHS, content)
     recovery_point = 0 if clean else 28
@@ -247,7 +251,9 @@ def test_a_false_leader_epoch_checkpoint_is_made_again_from_the_batches(
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_an_epoch_that_is_missing_between_others_is_noticed(clean: bool) -> None:
-    """As a leader, this replica would let a follower truncate all records of the lost epoch."""
+    """If this replica became the leader, it would let a follower truncate all records of the lost
+    epoch.
+    """
     disk, log = written()
     log.append_as_leader(build_batch([Record(0, NOW, b"k", b"v")]), 3, NOW)
     log.leader_epoch_cache.flush()

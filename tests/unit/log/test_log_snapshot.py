@@ -1,4 +1,4 @@
-"""The whole log for a new subscriber, and samples of the logs that have moved."""
+"""The state of a whole log for a new subscriber, and samples of the logs that have changed."""
 
 from kafka_edu.log.log_snapshot import LogSampler, log_state
 from tests.unit.log.test_log import NOW, batch, filled

@@ -1,4 +1,4 @@
-"""Times below -1 do not count for a batch's latest time: Kafka begins with -1 and looks for a
+"""A time below -1 never becomes the latest time of a batch: Kafka begins with -1 and looks for a
 larger one (LogValidator of 2.8.2).
 """
 

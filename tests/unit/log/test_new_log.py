@@ -1,4 +1,4 @@
-"""The files of new logs: made in the first dir that takes them."""
+"""The files of a new log are made in the first log dir that can take them."""
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_config import LogConfig

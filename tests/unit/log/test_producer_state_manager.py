@@ -141,8 +141,8 @@ def test_after_a_kill_the_high_watermark_settles_the_transactions_that_recovery_
 
 @pytest.mark.parametrize("batches", [5, 6, 20])
 def test_after_a_kill_retries_of_all_batches_in_flight_are_known_again(batches: int) -> None:
-    """A leader that is killed has answered none of them. A snapshot, as recovery writes one behind
-    each segment, knows only the last.
+    """A leader that is killed may have answered none of these batches. A snapshot, as recovery
+    writes one behind each segment, knows only the last batch.
     """
     file_system = MemoryFileSystem()
     log = open_log(file_system)

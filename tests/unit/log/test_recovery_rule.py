@@ -1,4 +1,4 @@
-"""Where the recovery point goes (the log's own tests see what follows from it)."""
+"""Which offset becomes the recovery point. The tests of the log check what follows from this."""
 
 from kafka_edu.log.recovery_rule import RecoveryRule
 

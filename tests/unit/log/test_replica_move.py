@@ -1,4 +1,4 @@
-"""The mark of a move, and what it says about two folders of one replica."""
+"""The file that marks a move to another log dir, and what it says about a replica's two folders."""
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_file_names import (

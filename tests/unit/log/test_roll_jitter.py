@@ -1,5 +1,5 @@
-"""segment.jitter.ms: segments of many logs, all begun at once, do not all roll at once (Kafka:
-LogSegment.rollJitterMs).
+"""segment.jitter.ms: if many logs begin their segments at the same time, they do not all roll at
+the same time (Kafka: LogSegment.rollJitterMs).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ SEGMENT_MS = 1000
 
 
 class Fixed(Random):
-    """Returns the given numbers as draws, and keeps the lower bound of each call."""
+    """A random generator that returns the given numbers and keeps the lower bound of each call."""
 
     def __init__(self, *draws: int) -> None:
         super().__init__(0)
@@ -57,7 +57,7 @@ def open_log(jitter_ms: int, random: Random | None) -> Log:
 
 
 def append(log: Log, at_ms: int) -> int:
-    """Append a record of that time; returns how many segments there are."""
+    """Append a record with this time. Return how many segments there are."""
     log.append_as_leader(build_batch([Record(0, NOW + at_ms, None, b"v", ())]), 0, NOW + at_ms)
     return len(log.segments)
 
@@ -86,8 +86,8 @@ def test_without_a_jitter_nothing_is_drawn(jitter_ms: int, random: Random | None
 
 
 def test_the_log_manager_hands_its_random_to_every_log() -> None:
-    """Loaded and new logs; and log.roll.jitter.ms reaches them as a topic's segment.jitter.ms
-    (test_kafka_config).
+    """Logs that are loaded and new logs get the random generator. log.roll.jitter.ms reaches a log
+    as its topic's segment.jitter.ms (tested in test_kafka_config).
     """
 
     async def inline(work):  # type: ignore[no-untyped-def]

@@ -1,4 +1,6 @@
-"""Segments that have each other's names get their own again, whenever the broker is killed."""
+"""Segments that have each other's names get their right names back, whenever the broker is
+killed.
+"""
 
 import pytest
 
@@ -12,7 +14,9 @@ BASES = (0, 14, 28)
 
 
 def mixed_up() -> MemoryFileSystem:
-    """Return the disk of a log whose segments have changed their names in a ring."""
+    """Return the disk of a log in which each segment has the name of the next one, and the last
+    segment has the name of the first.
+    """
     disk, _ = written(clean=True)
     for path in (FIRST, SECOND, THIRD):
         disk.rename(f"{path}.log", f"{path}.was")

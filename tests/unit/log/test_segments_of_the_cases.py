@@ -1,4 +1,5 @@
-"""When a log rolls, and which of its segments go: facts of Kafka's LogTest and LogSegmentTest.
+"""When a log rolls, and which of its segments are deleted, as in Kafka's LogTest and
+LogSegmentTest.
 
 `tests/interop/test_segments_beside_apache_kafka.py` runs the same cases on Apache Kafka 2.8.2.
 """
@@ -78,7 +79,9 @@ def test_a_batch_of_one_record_has_the_size_that_the_cases_count_with() -> None:
 
 
 def test_the_first_time_is_found_again_after_a_start() -> None:
-    """The roll by time follows the records, not the process (LogTest: testTimeBasedLogRoll)."""
+    """The time of a roll depends on the records, not on the start of the process (LogTest:
+    testTimeBasedLogRoll).
+    """
     disk = MemoryFileSystem()
     log = open_log({"segment.ms": "1000"}, disk)
     for again in (False, True):
@@ -116,7 +119,9 @@ def test_an_empty_segment_does_not_roll_by_time() -> None:
 def test_an_offset_that_does_not_fit_into_an_index_entry(
     offset: int, expected: tuple[int, ...]
 ) -> None:
-    """LogTest: testOverCompactedLogRecovery and its neighbours, from a follower's side."""
+    """From Kafka's LogTest: testOverCompactedLogRecovery and the tests next to it, for a
+    follower.
+    """
     log = open_log({})
     log.append_as_follower(build_batch([Record(0, NOW, b"k", b"v")]), NOW)
     log.append_as_follower(build_batch([Record(offset, NOW, b"k", b"v")]), NOW)
@@ -136,7 +141,9 @@ def test_an_old_message_far_away_gets_a_segment_in_which_it_fits() -> None:
 
 
 def test_nothing_above_the_high_watermark_goes() -> None:
-    """LogTest: shouldDeleteSegmentsReadyToBeDeletedWithCleanupPolicy… and the HW."""
+    """From Kafka's LogTest: shouldDeleteSegmentsReadyToBeDeletedWithCleanupPolicy…, with a high
+    watermark.
+    """
     log = open_log({**of_batches(2), "retention.ms": "1"})
     for number in range(6):
         log.append_as_leader(batch_of(CASES[0], number, NOW - 10_000), 0, NOW)
@@ -150,7 +157,9 @@ async def _inline(work: Callable[[], T]) -> T:
 
 
 def test_deleted_files_stay_for_file_delete_delay_ms() -> None:
-    """All files of a segment get `.deleted`, its snapshot too (LogTest: testAsyncDelete)."""
+    """All files of a segment, and its snapshot, get the suffix `.deleted` (LogTest:
+    testAsyncDelete).
+    """
 
     async def body() -> None:
         disk, time = MemoryFileSystem(), StillTime()

@@ -1,4 +1,4 @@
-"""An acceptor deals connections to processors, and refuses some."""
+"""An acceptor gives new connections to the processors, and refuses some connections."""
 
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_edu.trace.events.network import ConnectionRefused

@@ -150,8 +150,8 @@ def test_one_too_many_waits_until_another_goes() -> None:
 
 
 def test_a_burst_never_passes_the_limit() -> None:
-    """All are in the kernel's queue before the first is accepted, so one turn of the loop could
-    accept them all.
+    """All connections are in the kernel's queue before the first one is accepted. So one turn of
+    the loop could accept them all.
     """
 
     async def main() -> None:

@@ -1,4 +1,6 @@
-"""A capture of frames: whose frames it holds, what it hides, and that it never breaks a request."""
+"""A capture of frames: which clients' frames it holds, what it hides, and that it never breaks a
+request.
+"""
 
 import gzip
 import struct
@@ -80,7 +82,7 @@ def frame(number: int, data: bytes = b"\0\0\0\x01x") -> CapturedFrame:
 
 
 def request_of(message: Message, version: int) -> tuple[ApiKey, bytes, int]:
-    """Return the key, the frame without its size, and where its body begins."""
+    """Return the API key, the frame without its size, and the position of the frame's body."""
     whole = b"".join(bytes(part) for part in encode_request(message, version, 7, "shop"))[4:]
     assert message.KEY is not None
     return message.KEY, whole, decode_request_header(whole)[1]

@@ -1,6 +1,7 @@
-"""queued.max.request.bytes: while the pool is empty no request begins, nobody waits for ever.
+"""queued.max.request.bytes: while the pool of memory is empty, no new request is read. Nobody waits
+for ever.
 
-`SIZE` is the size of a small request. A large one is the same with a long client id.
+`SIZE` is the size of a small request. A large request is the same with a long client id.
 """
 
 import asyncio
@@ -193,7 +194,9 @@ def test_large_requests_that_a_client_sends_ahead_take_no_memory_before_their_tu
 
 
 def test_a_connection_that_goes_gives_back_what_it_held() -> None:
-    """One connection is in the middle of a request, one waits, one announces a size too large."""
+    """One connection is in the middle of a request, one waits for memory, and one announces a size
+    that is too large.
+    """
     bench = Bench(SIZE, max_request_size=SIZE)
 
     async def main() -> None:
@@ -226,7 +229,7 @@ def test_a_connection_that_goes_gives_back_what_it_held() -> None:
 
 
 def test_a_client_that_goes_in_the_middle_of_a_large_request_leaves_no_memory_behind() -> None:
-    """The bytes that have arrived do not wait for the garbage collector."""
+    """The memory of the bytes that have arrived is freed at once, without the garbage collector."""
     large = 16 << 20
     bench = Bench(2 * large, max_request_size=large)
     half = bytes(large // 2)

@@ -24,8 +24,8 @@ def test_an_unanswered_request_closes_the_client() -> None:
 
 
 def test_each_request_has_a_deadline_of_its_own() -> None:
-    """A connection has one alarm, set for its earliest deadline and set again when that request is
-    answered.
+    """A connection has one alarm, set for the earliest deadline of its requests. When this request
+    is answered, the alarm is set again.
     """
     bench = Bench()
     bench.start(None)

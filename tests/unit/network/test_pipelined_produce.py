@@ -102,7 +102,7 @@ class Bench:
         self.settle()
 
     def settle(self) -> None:
-        """Handle the requests that may start. Each is left waiting, as a purgatory would."""
+        """Handle the requests that may start, and leave each one waiting, as in a purgatory."""
         before = -1
         while before != len(self.handled):
             before = len(self.handled)

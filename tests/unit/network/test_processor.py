@@ -80,7 +80,7 @@ def test_a_bug_in_a_hop_closes_its_connection_and_the_others_are_answered(
     async def answer_all_at_once(request: Request) -> None:
         """Answer seven requests in one batch, or as many as came.
 
-        One of them came over the connection in which the test has planted a bug.
+        One of these requests came over the connection in which the test has planted a bug.
         """
         batch.append(request)
         if len(batch) == wanted[0]:

@@ -9,9 +9,9 @@ from tests.without_collector import left_in_cycles
 
 
 def test_whom_a_handler_answers_is_told_when_it_has_done_its_part() -> None:
-    """All responses for one processor's connections leave together, at once.
+    """While a handler works, its responses are collected. When it ends, they are sent at once.
 
-    A response made when no handler works leaves with the loop's next turn.
+    A response that is made when no handler works is sent in the loop's next turn.
     """
     bench = Bench()
     bench.start(None)

@@ -31,8 +31,8 @@ def test_a_full_request_queue_holds_processors_back_and_loses_nothing() -> None:
 def test_where_there_is_a_control_plane_the_loop_turns_between_two_requests_of_the_data_plane() -> (
     None
 ):
-    """Three handlers find twenty requests. Whatever became ready meanwhile runs after each, and no
-    request is lost or out of order.
+    """Three handlers find twenty requests. After each request the loop runs whatever has become
+    ready. No request is lost or out of order.
     """
     order: list[str] = []
 

@@ -1,4 +1,6 @@
-"""The time split of each request: a request that waited somewhere has its ms in that part."""
+"""How the time of each request is split: if a request waited somewhere, the wait is counted in that
+part.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -56,7 +58,7 @@ class StillWire:
 
 
 class Bench:
-    """A processor and its request queue, on a clock that stands still."""
+    """A processor and its request queue, with a clock that only the test moves."""
 
     def __init__(self) -> None:
         self.time = MockTime()

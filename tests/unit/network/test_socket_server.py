@@ -102,8 +102,8 @@ class Bench:
 
 
 def test_the_control_plane_has_a_door_a_processor_and_a_queue_of_its_own() -> None:
-    """The data plane's queue is full and nobody empties it. A request by the other listener does
-    not wait behind it (KIP-291).
+    """The data plane's queue is full and nobody empties it. A request to the control plane's
+    listener does not wait for that queue (KIP-291).
     """
     loop = SimLoop()
     time = SimTime(loop)

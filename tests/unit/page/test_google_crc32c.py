@@ -1,4 +1,4 @@
-"""The checksum of the page is the one of the package whose place it takes."""
+"""The page's module computes the same checksum as the package that it replaces."""
 
 import importlib.util
 import random
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def of_page() -> ModuleType:
-    """Load the page's module under another name, because the package has its own."""
+    """Load the page's module under another name, because it has the same name as the package."""
     spec = importlib.util.spec_from_file_location(
         "google_crc32c_of_page", ROOT / "page" / "instead" / "google_crc32c.py"
     )

@@ -1,4 +1,4 @@
-"""The declarative schema, on a small message that uses every type and rule."""
+"""The declarative schema, tested with a small message that uses every type and rule."""
 
 import copy
 import pickle

@@ -1,4 +1,6 @@
-"""The entries of a file: all of them, whole, and hardly a byte of them read twice."""
+"""Reading the entries of a file: all entries are found, each is whole, and almost no byte is read
+twice.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Varints of many records at once, at the borders of their sizes and of the data."""
+"""Reading the varints of many records at once: varints of every size, up to the end of the data."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ NUMBERS = [0, -1, 63, -64, 64, -65, 8_191, -8_192, 8_192, 2**31 - 1, -(2**31), 2
 
 
 def read(numbers: list[int]) -> tuple[list[int], list[int], list[int]]:
-    """Return the numbers as they are read, where they end, and where they should end."""
+    """Return the numbers that were read, where each one ended, and where each one should end."""
     pieces = [varint(number) for number in numbers]
     ends = np.cumsum([len(piece) for piece in pieces])
     begins = np.concatenate(([0], ends[:-1]))

@@ -1,4 +1,6 @@
-"""The fields of a batch as lists: always those of the records that `read_records` returns."""
+"""The fields of a batch as lists. They are always the same as in the records that `read_records`
+returns.
+"""
 
 import random
 import sys
@@ -131,7 +133,9 @@ def test_several_batches_have_the_fields_of_all(
 
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_records_give_the_same_answer_as_one_by_one(seed: int) -> None:
-    """A byte is changed, or the end is cut off: the same fields, or the same error."""
+    """A byte is changed, or the end is cut off. Both ways to read give the same fields or the same
+    error.
+    """
     chance = random.Random(seed)
     batch = bytearray(build_batch([plain(n)._replace(key=b"key") for n in range(MANY)]))
     if seed % 4:

@@ -1,4 +1,4 @@
-"""Read which modules of a package import which, and draw its circles.
+"""Read which modules of a package import which, and draw the circular imports.
 
 Every import counts: at the top of a module, inside a function, and under TYPE_CHECKING.
 
@@ -37,7 +37,9 @@ def import_graph(package: Path) -> Graph:
 
 
 def circles(graph: Graph) -> list[set[str]]:
-    """Return each largest set of modules that all reach one another, smallest names first."""
+    """Return each largest set of modules that import one another, directly or through others. The
+    sets are sorted by their smallest names.
+    """
     reach = {module: _reachable(graph, module) for module in graph}
     found: list[set[str]] = []
     for module in sorted(graph):

@@ -19,8 +19,8 @@ class KilledMove:
     n-th change of the disk. `orders` are the dirs that are ordered, one after the other.
 
     With `power_fails` the machine loses its power at that moment. `flush_messages` is the topic's
-    flush.messages: with 1 all records are flushed before they are acknowledged. With 0 only those
-    from before the move are.
+    flush.messages: with 1 all records are flushed before they are acknowledged. With 0 only the
+    records from before the move are flushed.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ P = ParamSpec("P")
 async def stop_replicas(
     orders: ControllerOrders, logs: LogManager, request: StopReplicaRequest, version: int
 ) -> StopReplicaResponse:
-    """Carry out a StopReplica request with its deletions, as the shell does."""
+    """Carry out a StopReplica request and its deletions, as a broker does."""
     stopped = at_once(orders.stop_replicas(request, version))
     return orders.stop_replica_response(stopped, await logs.delete_logs(stopped.deleted))
 

@@ -132,7 +132,9 @@ class Broker:
             self.bugs.append(error)
 
     async def start(self, *, leader: int = ME, in_dir: str = "/a") -> None:
-        """Load what is on the disk; then the controller names the replica."""
+        """Load the logs on the disk. Then a LeaderAndIsr request makes this broker leader or
+        follower.
+        """
         for log_dir in DIRS:
             self.disk.make_dirs(log_dir)
         await self.logs.load_logs()
@@ -192,7 +194,7 @@ class Broker:
         return values
 
     def values(self, log: Log | None = None) -> list[str]:
-        """Return every record of the log, which is in several segments."""
+        """Return the values of all records of the log. The log has several segments."""
         log = log or self.log
         found: list[str] = []
         offset = log.log_start_offset
@@ -214,7 +216,7 @@ class Broker:
         raise AssertionError("it never comes to that")
 
     async def moved(self, log_dir: str) -> None:
-        """Wait until the replica is in that dir, and the old folder is gone."""
+        """Wait until the replica is in this dir and the folder in the old dir is gone."""
         await self.until(lambda: self.log.log_dir == log_dir)
         await self.until(lambda: self.folders() == [f"{log_dir}/{T}"])
 

@@ -55,7 +55,9 @@ def test_one_partition_in_error_leaves_the_others_alone() -> None:
 
 
 def causes(cluster: SteppedCluster) -> list[str]:
-    """Return what has ended the operations of the leader's purgatories since somebody looks."""
+    """Return the causes that ended operations of the leader's purgatories, counted since somebody
+    watches the purgatories.
+    """
     return [
         one.cause
         for envelope in cluster.leader.trace.gauges()

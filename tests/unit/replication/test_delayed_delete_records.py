@@ -1,4 +1,6 @@
-"""A deletion of records waits until every live replica starts behind them."""
+"""A deletion of records waits until the logs of all live replicas start behind the deleted
+records.
+"""
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors

@@ -1,4 +1,6 @@
-"""A follower's fetch does not keep waiting when its leader leads more of its partitions."""
+"""A follower's fetch stops waiting when its leader also becomes the leader of another partition of
+this follower.
+"""
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.turns import at_once

@@ -1,4 +1,4 @@
-"""The meaning of a fetch in its session (KIP-227; facts observed on Apache Kafka 2.8.2)."""
+"""What a fetch means in its fetch session (KIP-227; facts observed on Apache Kafka 2.8.2)."""
 
 from random import Random
 
@@ -175,8 +175,8 @@ def test_aborted_transactions_are_null_for_read_uncommitted_and_a_list_for_read_
 
 
 def test_1000_idle_partitions_cost_24_kb_in_a_full_fetch_and_tens_of_bytes_in_a_session() -> None:
-    """Book 000 §6.1: 1000 × 24 B ≈ 24 KB: partition 4, offset 8, log start 8, max bytes 4; the
-    leader epoch of v9 makes it 28.
+    """Book 000 §6.1: 1000 × 24 B ≈ 24 KB. A partition takes 4 bytes for its number, 8 for the
+    offset, 8 for the log start and 4 for the maximum size. With the leader epoch of v9 it takes 28.
     """
     partitions = [
         FetchPartition(partition=i, fetch_offset=0, log_start_offset=0, partition_max_bytes=1 << 20)

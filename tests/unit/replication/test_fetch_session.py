@@ -20,7 +20,9 @@ from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 
 
 def idle_cluster(wait_ms: int = 0, protocol: tuple[int, int] = (2, 0)) -> SteppedCluster:
-    """Three brokers that all have two records, all committed. Both followers' sessions know it."""
+    """Three brokers have the same two records, all committed. The sessions of both followers know
+    this.
+    """
     cluster = SteppedCluster(3, wait_ms=wait_ms, protocol=protocol)
     cluster.elect(0, (0, 1, 2))
     for _ in range(2):
@@ -181,7 +183,9 @@ def test_a_fetch_that_waits_learns_of_a_new_epoch_and_of_a_failed_disk() -> None
 def test_a_record_that_comes_while_a_fetch_is_read_is_answered_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The session had left out the partition, so the list that the fetch arrived with lacks it."""
+    """The session had left out the idle partition, so it is not in the list of partitions with
+    which the fetch arrived.
+    """
     cluster = idle_cluster(wait_ms=500)
 
     def read_then_produce(

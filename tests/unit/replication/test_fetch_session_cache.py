@@ -70,7 +70,9 @@ def test_a_follower_pushes_out_a_young_consumer_but_no_follower() -> None:
 
 
 def test_a_followers_fetcher_has_one_session() -> None:
-    """Its broker was killed, started again, and knows nothing of the session before."""
+    """The follower's broker was killed and started again. The broker knows nothing of its old
+    session.
+    """
     cache = FetchSessionCache(10, Random(1))
     first, second = create(cache, 0, 50, follower="1 a"), create(cache, 0, 50, follower="1 b")
     consumers = [create(cache, 0, 1), create(cache, 0, 1)]

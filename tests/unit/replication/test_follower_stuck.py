@@ -1,4 +1,6 @@
-"""A follower whose last epoch the leader does not know: it says so, and does not ask in a rush."""
+"""A follower whose last epoch the leader does not know: the follower reports this, and waits before
+it asks again.
+"""
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.sim.stepped_cluster import SteppedCluster

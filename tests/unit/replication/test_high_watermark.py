@@ -13,7 +13,9 @@ from kafka_edu.sim.stepped_cluster import SteppedCluster, T, batch
 
 
 def test_the_book_table_one_record_two_replicas() -> None:
-    """Leader and follower, and the leader's picture of the follower (remote), after each step."""
+    """The leader, the follower, and what the leader knows of the follower (remote), after each
+    step.
+    """
     cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)
@@ -112,8 +114,8 @@ def test_a_leader_alone_commits_at_once() -> None:
 
 
 def test_a_follower_that_has_caught_up_of_late_holds_the_mark_though_it_is_no_member() -> None:
-    """Without that rule a returning replica would be left behind by every append and could never
-    join (errata of 001: not min(HW, LEOs)).
+    """A returning replica must hold the high watermark back. Otherwise each append would leave the
+    replica behind, and it could never join the ISR (errata of 001: not min(HW, LEOs)).
     """
     cluster = SteppedCluster()
     cluster.elect(0, (0,))

@@ -59,7 +59,7 @@ def test_the_mark_waits_for_members_and_for_those_who_have_caught_up_of_late() -
 
 
 def test_a_follower_that_stops_leaves_after_15_s_and_returns_when_it_has_caught_up() -> None:
-    """STYLE's transcript: b waits for follower 2, is acknowledged when the ISR has shrunk."""
+    """Record b waits for follower 2, and is acknowledged when the ISR has shrunk."""
     cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     cluster.fetch(1, 2)
@@ -158,8 +158,8 @@ def test_an_answer_after_the_controller_has_spoken_changes_nothing() -> None:
 
 
 def test_a_new_leader_lets_a_follower_in_only_at_its_first_offset() -> None:
-    """KAFKA-6361: an offset above the high watermark is not enough, because the mark may lag behind
-    what was committed under the previous leader.
+    """KAFKA-6361: a follower's offset above the high watermark is not enough, because the high
+    watermark may lag behind what was committed under the previous leader.
     """
     cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1))

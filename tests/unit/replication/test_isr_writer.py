@@ -65,7 +65,7 @@ class FlakyStore:
 
 
 class FakeIsrUpdates:
-    """Notes ZooKeeper's answers; a proposal stands until the store has been called `n` times."""
+    """Notes ZooKeeper's answers. A proposal is wanted until the store has been called `n` times."""
 
     def __init__(self, store: FlakyStore, n: int) -> None:
         self.changes = IsrChangePropagation(0)

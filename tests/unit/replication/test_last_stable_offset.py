@@ -1,5 +1,5 @@
-"""The view of read_committed readers on a replicated partition: bounded by the last stable offset,
-woken when it moves, also after a change of leaders.
+"""What read_committed readers see of a replicated partition: they read up to the last stable
+offset, and are woken when it moves, also after a change of leaders.
 """
 
 from kafka_edu.common.errors import Errors
@@ -66,7 +66,7 @@ def fetch(
 
 
 def replicate(cluster: SteppedCluster) -> None:
-    """The follower fetches, and fetches again to say that it has it."""
+    """Let the follower fetch, and fetch again to tell the leader that it has the records."""
     follower = next(b for b in (0, 1) if b != cluster.leader.id)
     cluster.fetch(follower)
     cluster.fetch(follower)

@@ -1,5 +1,5 @@
-"""The records that leader epochs keep and the high watermark lost (spec R4; book 001, Leader Epoch
-登场; KIP-101, KIP-279).
+"""Records that are lost with the high watermark alone, and kept with leader epochs (spec R4; book
+001, Leader Epoch 登场; KIP-101, KIP-279).
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ def truncate_to_high_watermark(
 
 
 def b_restarts_a_dies_b_leads_a_returns(protocol: tuple[int, int]) -> SteppedCluster:
-    """The seed's picture. A (0) leads, B (1) follows; both have m0 and m1, A knows that both are
-    committed, B only of m0.
+    """The picture in book 001. A (broker 0) leads and B (broker 1) follows. Both have m0 and m1. A
+    knows that both records are committed, B knows this only of m0.
     """
     cluster = SteppedCluster(protocol=protocol)
     a, b = cluster.brokers
@@ -80,8 +80,8 @@ def test_high_watermark_truncation_loses_the_record(monkeypatch: pytest.MonkeyPa
 
 
 def both_die_and_b_comes_back_first(protocol: tuple[int, int]) -> SteppedCluster:
-    """KIP-101's second scenario: A has m0 and m1, B only m0. Both die; B returns first, leads, and
-    takes another m1; then A returns.
+    """KIP-101's second scenario: A has m0 and m1, B only m0. Both die. B returns first, leads, and
+    stores another record in the place of m1. Then A returns.
     """
     cluster = SteppedCluster(protocol=protocol)
     a, b = cluster.brokers
@@ -120,8 +120,8 @@ def test_high_watermark_truncation_lets_the_logs_diverge(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_fast_elections_need_more_than_one_round(protocol: tuple[int, int]) -> None:
-    """KIP-279: the follower's last epoch is one that the leader never had, and the leader's answer
-    one that the follower never had.
+    """KIP-279: the leader never had the follower's last epoch, and answers with an epoch that the
+    follower never had.
     """
     cluster = SteppedCluster(protocol=protocol)
     a, b = cluster.brokers
@@ -145,7 +145,9 @@ def test_fast_elections_need_more_than_one_round(protocol: tuple[int, int]) -> N
 
 
 def test_epochs_of_the_seed() -> None:
-    """<0, 0>, <1, 120>: the leader of epoch 0 wrote 120 records, then there was an election."""
+    """The epochs <0, 0> and <1, 120>: the leader of epoch 0 wrote 120 records, and then there was
+    an election.
+    """
     cluster = SteppedCluster()
     cluster.elect(0, (0,))
     for i in range(120):
@@ -168,8 +170,8 @@ def test_epochs_of_the_seed() -> None:
 
 
 def test_a_truncated_follower_forgets_the_answer_on_its_way() -> None:
-    """The controller gives the partition to another leader while a fetch is on its way: its answer
-    must not be appended.
+    """The controller makes another broker the leader while the follower's fetch is on its way. The
+    response must not be appended.
     """
     cluster = SteppedCluster()
     cluster.elect(0, (0, 1))

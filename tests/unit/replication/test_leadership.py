@@ -1,4 +1,6 @@
-"""Who listens learns when this broker begins and ceases to lead a partition of its topic."""
+"""A listener learns when this broker begins and ceases to lead a partition of the listener's
+topic.
+"""
 
 from kafka_edu.common.turns import at_once
 from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionV0, StopReplicaRequest

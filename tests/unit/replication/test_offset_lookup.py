@@ -16,8 +16,8 @@ NOW = 9000
 
 
 def log_of(release: str, now_ms: int) -> Log:
-    """Segments from 0, 10 and 20, whose newest records are of 1000, 1500 and 2000; the log ends at
-    25.
+    """Return a log that ends at offset 25. Its segments begin at 0, 10 and 20, and the newest
+    records of the segments have the times 1000, 1500 and 2000.
     """
     clock = [0]
     disk = MemoryFileSystem(now_ms=lambda: clock[0])
@@ -62,8 +62,8 @@ def log_of(release: str, now_ms: int) -> Log:
     ],
 )
 def test_where_segments_begin(release: str, timestamp: int, count: int, offsets: list[int]) -> None:
-    """Messages of v0 have no time: there a segment is as old as its file, which was written to at
-    the same times.
+    """Messages of v0 have no time. So the time of a segment is that of its file, which was last
+    written at the same times.
     """
     assert legacy_offsets_before(log_of(release, 0), timestamp, count, None, NOW) == offsets
 

@@ -1,4 +1,6 @@
-"""Samples of partitions: those that have moved, and a bounded number of the others in turn."""
+"""Samples of partitions: all whose offsets have moved, and a limited number of the others in
+turn.
+"""
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.replication.partition_view import PartitionSampler

@@ -7,7 +7,7 @@ from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 
 
 def throttled_cluster(wait_ms: int = 0, isr: tuple[int, ...] = (0,)) -> SteppedCluster:
-    """Broker 0 leads, 1 has nothing yet, and the leader's rate is exceeded for a second."""
+    """Broker 0 leads, broker 1 has no record yet, and the leader exceeds its rate for a second."""
     cluster = SteppedCluster(2, wait_ms=wait_ms, protocol=(2, 8))
     cluster.elect(0, isr)
     cluster.produce("a", acks=1)

@@ -1,4 +1,6 @@
-"""Moves begun, given up, resumed; dirs that fail; a kill at each change of the disk."""
+"""Moves between log dirs: begun, given up and resumed moves, dirs that fail, and a kill at each
+change of the disk.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -155,7 +157,9 @@ def test_the_dir_of_the_copy_fails() -> None:
 
 
 def test_the_dir_of_the_replica_fails() -> None:
-    """The copy is not a replica: it may lack records. It stays for the next start."""
+    """The copy cannot replace the replica, because it may lack records. It stays on the disk for
+    the next start.
+    """
     disk = MemoryFileSystem()
     values: list[str] = []
 
@@ -183,7 +187,9 @@ def test_the_dir_of_the_replica_fails() -> None:
 
 
 def test_the_dir_of_the_replica_is_bad_at_the_next_start() -> None:
-    """No log is made for it in another dir, and the copy is not taken for one."""
+    """No new log is made for the replica in another dir, and the copy is not used as the
+    replica.
+    """
     disk = MemoryFileSystem()
 
     async def scenario() -> None:
@@ -222,7 +228,7 @@ def test_the_topic_is_deleted_while_it_moves() -> None:
 
 
 def test_the_topic_is_deleted_and_made_again_right_after_the_swap() -> None:
-    """The old folder has its new name before another log can take the old one."""
+    """The old folder is renamed before another log can take its name."""
 
     async def scenario() -> None:
         broker = Broker(MemoryFileSystem())
@@ -415,7 +421,7 @@ WHOLE = [(0, "a", "1"), *LIVE]
 
 
 class Compacted(Broker):
-    """A broker with a compacted log and a cleaner, whose passes a test calls for."""
+    """A broker with a compacted log and a cleaner. The test starts each pass of the cleaner."""
 
     def __init__(self, disk: MemoryFileSystem) -> None:
         super().__init__(disk, COMPACTED)
@@ -516,8 +522,8 @@ def test_a_checkpoint_of_a_dir_that_the_log_has_left_does_not_count() -> None:
 @pytest.mark.parametrize("orders", ["/b", "/b then /c", "/b then /a"])
 @pytest.mark.rotated
 def test_a_kill_at_any_change_of_the_disk_loses_nothing(orders: str, follower: bool) -> None:
-    """The next start has every record once and in order; the move goes on, or has never begun, or
-    is done; and nothing is left over.
+    """After the next start every record is there once and in order. The move goes on, has never
+    begun, or is done. Nothing else is left on the disk.
     """
     killed = [KilledMove(change, orders, follower=follower) for change in range(CHANGES)]
     assert killed[0].crashed

@@ -1,4 +1,6 @@
-"""The copy of a replica: pieces, truncation, log start, epochs, producers, and the swap."""
+"""Copying a replica to another log dir: pieces, truncation, log start, epochs, producers, and the
+swap.
+"""
 
 import asyncio
 import itertools
@@ -80,7 +82,7 @@ def test_what_has_moved_is_found_at_the_next_start() -> None:
 
 
 def test_it_catches_up_although_records_come_all_the_time() -> None:
-    """In every turn of the loop a batch arrives. The swap finds a moment between two of them."""
+    """A batch arrives in every turn of the loop. The swap happens between two batches."""
 
     async def scenario() -> None:
         broker = Broker(MemoryFileSystem())
@@ -196,7 +198,9 @@ def test_the_log_start_moves_with_it_also_into_a_batch() -> None:
 
 @pytest.mark.parametrize("copied", [5, 35])
 def test_records_that_are_deleted_meanwhile_do_not_come_back(copied: int) -> None:
-    """Whether they are copied already or not; also if the broker is killed after the swap."""
+    """It does not matter whether the deleted records were copied already, or whether the broker is
+    killed after the swap.
+    """
     disk = MemoryFileSystem()
 
     async def scenario() -> None:
@@ -261,7 +265,7 @@ def test_the_epochs_move_with_it_also_one_without_records() -> None:
 
 
 def test_truncation_of_the_replica_truncates_the_copy() -> None:
-    """A follower is cut back, and gets other records in place of the old ones."""
+    """A follower truncates its log, and gets other records in place of the old ones."""
 
     async def scenario() -> None:
         broker = Broker(MemoryFileSystem())
@@ -301,7 +305,7 @@ def test_a_replica_that_is_emptied_meanwhile_begins_its_copy_again() -> None:
 
 
 def test_a_piece_that_was_read_from_a_log_that_changed_is_dropped() -> None:
-    """A worker reads a piece while the replica is cut back and written again."""
+    """A worker reads a piece while the replica is truncated and gets other records."""
 
     async def scenario() -> None:
         held, reads = asyncio.Event(), []
@@ -411,7 +415,7 @@ def test_open_and_aborted_transactions_move_with_it() -> None:
 
 
 def test_followers_and_the_high_watermark_know_their_place_in_the_new_log() -> None:
-    """The first segment of the copy begins elsewhere, because the log start has moved."""
+    """The first segment of the copy begins at another offset, because the log start has moved."""
 
     async def scenario() -> None:
         broker = Broker(MemoryFileSystem())

@@ -1,4 +1,6 @@
-"""A follower outside the leader's range, a disk that fails, checkpoints, and ListOffsets v0."""
+"""A follower whose offset is outside the leader's range, a disk that fails, checkpoints, and
+ListOffsets v0.
+"""
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.fetch import (
@@ -86,8 +88,8 @@ def test_after_an_unclean_election_a_follower_that_is_ahead_is_cut_to_the_leader
 
 
 def test_records_above_the_high_watermark_do_not_count_as_lost() -> None:
-    """Broker 0 led with broker 1 in the ISR. One record was committed; two were appended that
-    nobody had acknowledged with acks=all.
+    """Broker 0 led with broker 1 in the ISR. One record was committed. Two more records were
+    appended, but not committed.
     """
     cluster = SteppedCluster(brokers=3)
     cluster.elect(0, (0, 1))
@@ -109,7 +111,9 @@ def test_records_above_the_high_watermark_do_not_count_as_lost() -> None:
 
 
 def test_a_followers_count_is_what_is_lost_at_least() -> None:
-    """A follower's mark lags: the last commit before the election may not have reached it."""
+    """A follower's high watermark lags: the last commit before the election may not have reached
+    it.
+    """
     cluster = SteppedCluster(brokers=3)
     cluster.elect(0, (0, 1))
     cluster.produce("a", acks=1)
@@ -143,7 +147,9 @@ def test_what_is_cut_above_the_high_watermark_was_never_promised() -> None:
 
 
 def test_a_follower_that_is_too_early_soon_asks_again_and_then_less_and_less_often() -> None:
-    """The new leader may not know yet that it leads. A produce with acks=all waits for both."""
+    """The new leader may not know yet that it leads. A produce with acks=all waits until the leader
+    knows and the follower asks again.
+    """
     cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)

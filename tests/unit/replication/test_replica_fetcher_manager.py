@@ -1,4 +1,4 @@
-"""Which partitions are followed, when the broker is about to leave."""
+"""Which partitions a broker follows when it is about to shut down."""
 
 import asyncio
 

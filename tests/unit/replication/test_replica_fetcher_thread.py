@@ -1,4 +1,4 @@
-"""The shells, in virtual time: a fetcher's task and its connection, and the writes of the ISR."""
+"""In virtual time: a fetcher's task and its connection, and the writes of the ISR."""
 
 import asyncio
 import random
@@ -26,8 +26,8 @@ from kafka_edu.sim.stepped_cluster import ModelBroker, SteppedCluster, T
 
 
 class LeaderEnd:
-    """The leader's end of a connection: answers Fetch and OffsetForLeaderEpoch from a ModelBroker,
-    at once or when there is something.
+    """The leader's end of a connection. It answers Fetch and OffsetForLeaderEpoch from a
+    ModelBroker, at once or as soon as there is data.
     """
 
     def __init__(self, wire: Wire, leader: ModelBroker, seen: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The log dir and the size of each replica, and the wish for another dir (KIP-113)."""
+"""The log dir and the size of each replica, and requests to use another log dir (KIP-113)."""
 
 import asyncio
 

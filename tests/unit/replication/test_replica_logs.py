@@ -1,4 +1,4 @@
-"""A replica gets its log, with the high watermark of its dir's checkpoint."""
+"""A replica gets its log, and the high watermark from the checkpoint of its log dir."""
 
 import pytest
 

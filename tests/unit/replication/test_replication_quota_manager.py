@@ -113,8 +113,8 @@ def test_who_is_in_sync_is_never_held_back_but_counts() -> None:
 
 @pytest.mark.parametrize("piece", [10_000, 100_000, MB])
 def test_within_10_percent_of_the_rate_over_10_seconds(piece: int) -> None:
-    """A copy that is as fast as it may be: it takes a piece whenever it is not held back, and looks
-    again after a millisecond otherwise. A piece is at most what the rate allows in one sample.
+    """The copy is as fast as it may be. It takes a piece whenever it is not throttled, and looks
+    again a millisecond later otherwise. A piece is at most what the rate allows in one sample.
     """
     world = World()
     quota = world.quota

@@ -44,7 +44,9 @@ def test_where_a_follower_with_epochs_0_and_1_cuts(
 
 
 def test_an_epoch_that_the_follower_never_had_costs_another_round() -> None:
-    """KIP-279: cut to the end of the next older epoch, and ask about that one."""
+    """KIP-279: the follower truncates to the end of its next older epoch, and asks the leader about
+    that epoch.
+    """
     assert offset_truncation_state(1, 200, 100, 130, as_entries([(0, 0), (2, 120)])) == (120, False)
 
 
@@ -55,9 +57,9 @@ epoch_logs = st.lists(st.integers(0, 3), max_size=12).map(sorted)
 def test_truncation_ends_and_leaves_a_common_prefix(
     leader: list[int], follower: list[int], hw: int
 ) -> None:
-    """Logs as lists of epochs. Two records at one offset with the same epoch are the same record:
-    that is what an epoch means. So make the logs agree up to the first difference, as real ones do,
-    and check that asking until `complete` leaves just the common prefix.
+    """The logs are lists of epochs. Two records at one offset with the same epoch are the same
+    record. So logs that share an epoch after their first difference cannot exist, and are skipped.
+    Asking until `complete` must leave exactly the common prefix.
     """
     common = 0
     while common < min(len(leader), len(follower)) and leader[common] == follower[common]:

@@ -2,8 +2,8 @@
 
 A key counts as read if code outside the configuration's own modules uses its attribute of
 KafkaConfig (or of LogConfig for a topic's key), or reads it by name, or if a part of the broker
-gets it in its config tuple (ReplicationConfig and similar; `part_configs`). Each field of those
-must be used in turn (`unread_fields`). Code that only checks, describes or validates a value does
+gets it in its config tuple (ReplicationConfig and similar; `part_configs`). Code must also use each
+field of these tuples (`unread_fields`). Code that only checks, describes or validates a value does
 not count.
 """
 
@@ -57,8 +57,8 @@ HANDED_ON: Final = {
 
 @functools.cache
 def modules() -> tuple[tuple[Path, ast.Module], ...]:
-    """Return all of kafka_edu, parsed, without the tools and the simulator, because no broker reads
-    what they read.
+    """Return the parsed modules of kafka_edu. The tools and the simulator are left out, because the
+    keys that they read are not read by a broker.
     """
     paths = [
         path
@@ -113,7 +113,9 @@ def _keys_and_names(node: ast.AST) -> tuple[set[str], set[str]]:
 
 @functools.cache
 def kafka_config_attributes() -> Mapping[str, frozenset[str]]:
-    """Return attribute of KafkaConfig -> its keys, whatever lies between."""
+    """Return attribute of KafkaConfig -> the keys from which it comes, directly or through other
+    attributes.
+    """
     module = ast.parse(KAFKA_CONFIG.read_text(encoding="utf-8"))
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     (config,) = (
@@ -186,8 +188,8 @@ def log_config_attributes() -> Mapping[str, str]:
 
 @functools.cache
 def attributes_used() -> frozenset[tuple[str, str]]:
-    """Return (name before the dot, attribute) for each attribute read outside the configuration's
-    modules.
+    """Return (name before the dot, attribute) for each attribute that code outside the
+    configuration's modules reads.
     """
     return frozenset(
         (_name(node.value), node.attr)
@@ -233,8 +235,10 @@ def keys_read() -> tuple[set[str], set[str]]:
 
 @functools.cache
 def part_fields() -> Mapping[str, frozenset[str]]:
-    """Return field of a part's tuple -> its keys: of a property of KafkaConfig, or the one with the
-    field's name. Fields that stand for no key are left out.
+    """Return field of a part's tuple -> its keys.
+
+    These are the keys of the KafkaConfig property with the field's name. Without such a property,
+    it is the key with the field's name. Fields without a key are left out.
     """
     of_broker = kafka_config_attributes()
     found: dict[str, frozenset[str]] = {}
@@ -256,7 +260,7 @@ def _fields(name: str, path: str) -> list[str]:
 
 
 def unread_fields() -> set[str]:
-    """Return the fields of HANDED_ON's tuples that no code uses: settings that end there."""
+    """Return the fields of HANDED_ON's tuples that no code uses. Their settings have no effect."""
     used = {attribute for _, attribute in attributes_used()}
     return {
         f"{name}.{field}"

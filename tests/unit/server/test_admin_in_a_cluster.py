@@ -1,4 +1,6 @@
-"""Admin requests that need several brokers: three in virtual time, asked over their wires."""
+"""Admin requests that need several brokers. Three brokers run in virtual time, and the requests
+come over simulated connections.
+"""
 
 from collections.abc import Iterator
 
@@ -184,7 +186,9 @@ def test_the_preferred_leader_leads_again_and_the_answer_comes_when_it_is_known(
 
 
 def test_an_unclean_election_takes_who_is_alive(world: World) -> None:
-    """Broker 3 lags and leaves the ISR. Then 1 and 2 die, so no replica in sync is alive."""
+    """Broker 3 lags and leaves the ISR. Then brokers 1 and 2 die, so no replica in sync is
+    alive.
+    """
     world.cluster.pause(3)
     world.cluster.advance(20_000)
     for broker_id in (1, 2):

@@ -30,7 +30,9 @@ def test_a_broker_does_not_import_what_only_the_cleaners_process_needs() -> None
 def test_the_last_word_of_a_broker_that_failed_is_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """`cluster up` shows the end of its log, and many events come before it."""
+    """`cluster up` shows the end of the broker's log. So the reason must come last, after many
+    other lines.
+    """
 
     async def startup(server: KafkaServer) -> None:
         server.on_failure("the reaper", RuntimeError("it stumbled"))
@@ -52,7 +54,9 @@ def test_the_last_word_of_a_broker_that_failed_is_why(
 def test_a_second_start_touches_neither_the_events_file_nor_the_recording_of_the_first(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Log dirs are named in server.properties; a second start would take them for its own."""
+    """The log dirs are named in server.properties, so a second start would use the same log
+    dirs.
+    """
     events, recording = tmp_path / "events.json", tmp_path / "record"
     events.write_text("where the first tells its events")
     recording.write_text("what the first has recorded")
@@ -81,7 +85,7 @@ def test_a_second_start_touches_neither_the_events_file_nor_the_recording_of_the
 def test_older_recordings_get_numbers_and_stay_readable(
     name: str, older: list[str], tmp_path: Path
 ) -> None:
-    """The suffix .gz says that a recording is compressed, so it stays the last one."""
+    """The suffix .gz says that a recording is compressed, so it stays at the end of the name."""
     for start in range(3):
         Path(fresh_recording(str(tmp_path / name))).write_text(f"start {start}")
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted([name, *older])
@@ -96,7 +100,7 @@ def test_older_recordings_get_numbers_and_stay_readable(
 def test_garbage_is_searched_once_a_minute_and_for_a_thousandth_of_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_heap: bool
 ) -> None:
-    """A search in a broker with many partitions takes long. The next one then comes later."""
+    """In a broker with many partitions a search takes long. Then the next search comes later."""
     time = MockTime()
     took_ms = iter([5.0, 200.0])
     steps: list[tuple[str, int]] = []

@@ -1,4 +1,6 @@
-"""The answer to a meaningless DescribeClientQuotas filter: a sentence without Python in it."""
+"""The answer to a meaningless DescribeClientQuotas filter is a sentence in plain words, without
+Python's names.
+"""
 
 import pytest
 

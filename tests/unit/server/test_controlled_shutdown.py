@@ -44,8 +44,8 @@ Answer = ControlledShutdownResponse | str
 
 
 class Controller:
-    """A listening broker that gives the answers it was set up with, the last one again and again; a
-    WireReceiver.
+    """A listening broker (a WireReceiver) that gives the answers of a list, and then repeats the
+    last one.
     """
 
     def __init__(self, world: "World", broker_id: int, *answers: Answer) -> None:
@@ -169,7 +169,7 @@ class World:
         return self.time.hi_res_clock_ms() - self.began_ms
 
     def attempts(self) -> list[tuple[object, ...]]:
-        """Return (attempt, controller, error, remaining), from the events."""
+        """Return (attempt, controller, error, remaining) of each attempt, from the events."""
         return [tuple(envelope.event) for envelope in self.events.events]
 
 
@@ -208,8 +208,8 @@ def test_after_the_last_retry_it_gives_up_without_another_back_off(
 
 
 def test_the_controller_moves_in_the_middle(world: World) -> None:
-    """The first controller answers that it is none any more. The second try finds its successor in
-    ZooKeeper.
+    """The first controller answers that it is no longer the controller. The second attempt finds
+    the new controller in ZooKeeper.
     """
     world.controller_id = 1
     world.broker(1, MOVED)
@@ -328,7 +328,7 @@ def test_no_retries_at_all(world: World) -> None:
 def test_no_live_broker_has_a_replica_of_what_remains(world: World) -> None:
     """Broker 1 is up, but the other replica is on broker 3, which has stopped and may return.
 
-    That deserves another try, but no warning.
+    The stopping broker tries again, but gives no warning.
     """
     world.controller_id = 1
     world.live = {1, 2}

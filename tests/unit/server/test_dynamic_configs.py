@@ -1,4 +1,6 @@
-"""A changed config reaches all brokers: three of them in virtual time, asked over their wires."""
+"""A changed config reaches all brokers. Three brokers run in virtual time, and the requests come
+over simulated connections.
+"""
 
 from collections.abc import Iterator
 
@@ -166,9 +168,10 @@ def test_more_fetchers_go_on_where_the_old_ones_were(world: World) -> None:
 
 
 def test_a_broker_is_advertised_elsewhere_while_it_runs_and_all_hear_of_it(world: World) -> None:
-    """Kafka: DynamicListenerConfig, updateBrokerInfo; then the controller's BrokerModifications.
+    """The broker moves to an address where nobody listens, and back.
 
-    Here the broker moves to an address where nobody listens, and back.
+    Kafka does this in DynamicListenerConfig and updateBrokerInfo, and then in the controller's
+    BrokerModifications.
     """
     metadata = world.client.metadata
     here = f"PLAINTEXT://127.0.0.1:{world.cluster.port(2)}"
@@ -341,7 +344,9 @@ def test_limits_of_connections_change_while_the_broker_runs(world):
 
 
 def quota_bounds(world: World, broker_id: int) -> tuple[int, ...]:
-    """Return the bounds of a broker as leader, as follower, and for moves between log dirs."""
+    """Return a broker's replication quotas: as leader, as follower, and for moves between log
+    dirs.
+    """
     replication = world.cluster.brokers[broker_id].running.replication
     assert replication is not None
     return tuple(quota.bound for quota in replication.replicas.quotas)

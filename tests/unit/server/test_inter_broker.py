@@ -156,8 +156,8 @@ def test_configs_of_new_topics_are_fetched_before_their_logs_are_made(harness, w
 
 
 def test_a_stop_replica_waits_until_new_logs_are_made_and_roles_are_taken(harness, world):
-    """The controller's requests come over one connection, so only a new controller's StopReplica
-    can come in between. It waits for its turn.
+    """A controller sends its requests over one connection. So only the StopReplica of a new
+    controller can come while a LeaderAndIsr is handled. It waits for its turn.
     """
     harness.ask(lead("a", version=5), 5)  # the topic's configs are there now
     world.done.clear()

@@ -133,7 +133,9 @@ def test_what_cannot_be_read_or_is_not_served_costs_the_connection(
 def test_the_watchdog_may_ask_for_the_time_out_of_a_request_of_any_version(
     harness, version, timeout_ms
 ):
-    """It asks for requests that wait in the queue too, where no version was checked yet."""
+    """The watchdog also asks about requests that wait in the queue. Their version is not checked
+    yet.
+    """
     harness.apis.serve(
         ApiKey.CREATE_TOPICS, CreateTopicsRequest, raising(AssertionError), error_response
     )

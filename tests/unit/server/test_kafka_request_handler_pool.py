@@ -1,4 +1,6 @@
-"""The pool's size while it works: no request is lost, and the number of handlers is right."""
+"""The pool of request handlers changes its size while it works: no request is lost, and the number
+of handlers is right.
+"""
 
 import asyncio
 import weakref

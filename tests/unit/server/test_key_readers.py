@@ -1,4 +1,6 @@
-"""No key does nothing silently: a working key is read, and one marked as without effect is not."""
+"""No key is silently without effect: the broker reads every key that works, and reads no key that
+is marked as without effect.
+"""
 
 import sys
 from types import FrameType
@@ -60,8 +62,8 @@ def test_no_setting_is_handed_on_and_then_forgotten() -> None:
 
 
 class Recorder:
-    """Notes each configuration value read while brokers start, serve, are altered and stop, with
-    its reader.
+    """Notes the keys whose values are read while brokers start, serve, are altered and stop. Reads
+    that only check or describe a value do not count.
     """
 
     #: The configuration's own modules. They check and describe, which does not count as use.
@@ -107,9 +109,10 @@ class Recorder:
         monkeypatch.setattr(LogConfig, "__getattribute__", read_attribute)
 
     def _checks(self, frame: FrameType | None) -> bool:
-        """Return whether the reader belongs to the configuration.
+        """Return whether the value is read only to check or describe it.
 
-        It looks at the calling functions from the read outwards, until one is outside its modules.
+        The method looks at the calling functions from the read outwards, up to the first one
+        outside the configuration's modules.
         """
         while frame is not None and frame.f_code.co_filename in self.MODULES | {"<string>"}:
             if frame.f_code.co_name in self.CHECKS:
@@ -119,8 +122,8 @@ class Recorder:
 
 
 def live(cluster: SimCluster) -> None:
-    """Live through topics, records, the groups' topic, altered settings, a killed broker and one
-    that stops.
+    """Use a cluster in many ways: topics, records, the groups' topic, altered settings, a killed
+    broker, and a broker that stops.
     """
     cluster.start_all()
     client = SimClient(cluster)
@@ -167,8 +170,8 @@ def recorded() -> Any:
 def test_what_a_living_broker_reads_is_known_to_the_search_of_the_source(
     recorded: Recorder,
 ) -> None:
-    """So the search misses nothing that is really read, and no key marked as without effect is
-    read.
+    """So the search in the source misses no key that is really read, and no key that is marked as
+    without effect is read.
     """
     broker, topic = keys_read()
     assert recorded.broker - broker == set()

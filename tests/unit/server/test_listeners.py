@@ -1,6 +1,6 @@
 """Listeners as Apache Kafka accepts, advertises and reports them (spec B4).
 
-tests/golden/listeners/record.py recorded its answers.
+tests/golden/listeners/record.py recorded Kafka's answers.
 """
 
 import re
@@ -41,7 +41,9 @@ def golden(version):
 
 
 def said(case):
-    """Return our result of a case in ListenerConfigs.java's words, with the place of an error."""
+    """Return our result for a case in the form of ListenerConfigs.java, with the place of an
+    error.
+    """
     settings = {
         key: Setting(value, f"line of {key}")
         for key, _, value in (pair.partition("=") for pair in case.split(";") if pair)
@@ -71,7 +73,7 @@ def _shown(end_points):
 def kafkas(line):
     """Return Kafka's line with end points as in a properties file.
 
-    Where it has no host, which means all interfaces, we have loopback.
+    An end point without a host means all interfaces in Kafka. Here it becomes loopback, as in ours.
     """
 
     def end_point(match):
@@ -177,8 +179,8 @@ def test_the_door_by_which_a_client_comes_decides_what_metadata_tells(by_doors):
 
 
 def test_what_kafka_2_0_told_otherwise(by_doors):
-    """Kafka 2.0 reported no ISR for a partition without a reachable leader. We report it, as 2.8
-    does (docs/differences.md).
+    """Kafka 2.0 reported no ISR for a partition without a reachable leader. We report the ISR, as
+    2.8 does (docs/differences.md).
     """
     older = (GOLDEN / "kafka-2.0.1-metadata.txt").read_text().splitlines()
     differ = [

@@ -1,4 +1,4 @@
-"""When a loop that was held runs again, it reports the call that held it."""
+"""When something has held up the event loop, the sampler reports the call that did it."""
 
 import threading
 import time

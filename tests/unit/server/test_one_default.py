@@ -1,8 +1,8 @@
-"""A default stands in one place: the table of keys.
+"""The default of a key is written in one place only: the table of keys.
 
-Settings travel from KafkaConfig through small tuples into the parts of the broker. A field or a
-parameter on that way with a default of its own would be a second place, and the two would drift.
-These tests find such defaults in the source.
+Settings travel from KafkaConfig through small tuples into the parts of the broker. If a field or a
+parameter on this way had its own default, there would be two places, and they could differ. These
+tests find such defaults in the source.
 """
 
 import ast
@@ -134,7 +134,7 @@ def test_the_tuples_that_hand_settings_on_have_no_defaults() -> None:
 
 
 def test_every_tuple_that_the_part_configs_make_is_known() -> None:
-    """Then `HANDED_ON` is complete, and the test above sees each of them."""
+    """So `HANDED_ON` is complete, and the test above sees each of these tuples."""
     module = ast.parse((ROOT / "server/config/part_configs.py").read_text(encoding="utf-8"))
     made = {
         last_name(node.returns)
@@ -146,7 +146,7 @@ def test_every_tuple_that_the_part_configs_make_is_known() -> None:
 
 
 def test_each_part_gets_values_of_the_types_that_its_tuple_names() -> None:
-    """The values come by name, where the type checker does not look."""
+    """The values are looked up by name, so the type checker does not check them."""
     parts = (
         network_config(BROKER_DEFAULTS),
         replication_config(BROKER_DEFAULTS, 3),
@@ -172,7 +172,7 @@ def test_no_part_of_the_broker_has_a_default_for_a_key_that_it_is_given() -> Non
 
 
 def test_a_second_default_is_found() -> None:
-    """The search itself: by keyword, by position, by the name of a key."""
+    """The search finds the value of a key by keyword, by position and by the key's name."""
     receivers()["Part"] = {"zk": False, "threads": True, "broker": False}
     try:
         for call, finds in (

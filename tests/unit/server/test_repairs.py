@@ -1,4 +1,4 @@
-"""Each damage is written to broker.log, and kept for later questions."""
+"""Each damage that is found is written to broker.log, and kept for those who ask later."""
 
 import logging
 

@@ -1,5 +1,5 @@
-"""Each hop of a request in turn is broken, in a whole broker in virtual time. The watchdog names
-the hop.
+"""Each test breaks one hop of a request, in a whole broker in virtual time. The watchdog names this
+hop.
 """
 
 import logging
@@ -102,10 +102,10 @@ def _nobody_reads(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool
 
 
 def _of_our_client(cluster: SimCluster) -> list[RequestStuck]:
-    """Return the events of our client.
+    """Return the events of our client, and of connections without a client id.
 
-    Followers' fetches get stuck too if purgatories do. A connection whose first request was never
-    read has no client id.
+    If the purgatories fail, the followers' fetches get stuck too. A connection whose first request
+    was never read has no client id.
     """
     told = [e.event for e in cluster.facts(RequestStuck)]
     return [

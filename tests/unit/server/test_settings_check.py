@@ -1,4 +1,6 @@
-"""Messages about settings that are unknown, have no effect, or ask for missing protection."""
+"""Messages about settings that are unknown, that have no effect, or that ask for a protection which
+is missing here.
+"""
 
 import pytest
 

@@ -61,7 +61,7 @@ class Answered:
 
 
 class StillTime(MockTime):
-    """A clock that no sleeper advances. What is to be removed later stays."""
+    """A clock whose sleepers never wake up. So what must be removed later stays."""
 
     async def sleep(self, ms: float) -> None:
         await asyncio.get_running_loop().create_future()
@@ -113,7 +113,7 @@ class World:
             self._in_worker = False
 
     async def longest_turn_ms(self, work: Awaitable[None]) -> float:
-        """Do `work`. Return the longest time for which nothing else ran."""
+        """Do `work`. Return the longest time for which the loop ran nothing else."""
         task = asyncio.ensure_future(work)
         longest, began = 0.0, self.time.nanoseconds()
         while not task.done():

@@ -7,7 +7,7 @@ from kafka_edu.server.config.entity_configs import desanitized, sanitized
 
 
 def test_what_is_stored_is_what_apache_kafka_stores() -> None:
-    """As read from ZooKeeper after Apache Kafka 2.8.2 got the same request."""
+    """The expected text was read from ZooKeeper after Apache Kafka 2.8.2 got the same request."""
     salted = b"p"
     assert (
         stored_credential(ScramMechanism.SCRAM_SHA_256, ScramUpsertion("al", 1, 4096, b"s", salted))

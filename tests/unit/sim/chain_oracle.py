@@ -1,4 +1,4 @@
-"""The true causes of events in the simulator, found in another way than the reader's.
+"""The true causes of events in the simulator, found without the links in the events' fields.
 
 The oracle watches what is handed over between two processes. A notification is the very object that
 ZooKeeper made for one watch. A request to a broker is the very bytes that the controller encoded. A

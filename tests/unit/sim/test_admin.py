@@ -1,4 +1,4 @@
-"""Our admin client on a simulated cluster: every call, whole, in virtual time."""
+"""Our whole admin client on a simulated cluster, in virtual time: every call."""
 
 import asyncio
 import random

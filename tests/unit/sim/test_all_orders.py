@@ -1,4 +1,6 @@
-"""The search of every order: shortest first, equal states once, and what is left out is said."""
+"""The search of every order: shorter orders come first, equal states are followed once, and the
+search says what it left out.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise, permutations
@@ -8,7 +10,9 @@ from kafka_edu.sim.all_orders import Limits, explore
 
 
 class Letters:
-    """Letters, each once. A state is the text so far, or only its set of letters."""
+    """Orders of letters, in which each letter comes once. A state is the text so far, or only the
+    set of its letters.
+    """
 
     def __init__(self, letters: str, wrong: Sequence[str], *, ordered: bool) -> None:
         self._letters = letters
@@ -62,7 +66,9 @@ def test_the_order_that_is_found_is_a_shortest_one() -> None:
 
 
 def test_all_wrong_orders_are_counted_on_request() -> None:
-    """ab is wrong, with what follows; then cdab and dcab, which end so."""
+    """The order ab is wrong, and nothing is tried after it. The orders cdab and dcab are wrong at
+    their end.
+    """
     wrong = ("ab", "cdab", "dcab")
     found = explore(Letters("abcd", wrong, ordered=True), "", counts_all=True)
     assert found.faulty == 3

@@ -1,4 +1,4 @@
-"""Clusters whose brokers offer clients one release and use another between themselves
+"""Clusters whose brokers speak one release with clients and another release with each other
 (edu.api.level, inter.broker.protocol.version).
 """
 

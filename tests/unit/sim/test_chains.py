@@ -1,6 +1,6 @@
 """Chains of causes in virtual time: complete, and without a false link.
 
-`chain_oracle` knows the true causes in another way.
+`chain_oracle` finds the true causes by a different method.
 """
 
 import contextlib
@@ -266,8 +266,8 @@ def test_without_zookeepers_events_the_chain_starts_at_the_watch_and_says_so(wor
 
 
 def test_a_produce_that_waited_is_told_with_what_ended_its_wait(world: World) -> None:
-    """A follower stands still; the ISR shrinks, and the producer is answered, all at the default
-    level.
+    """A follower stands still, the ISR shrinks, and then the producer is answered. The events of
+    the default level show all of this.
     """
     world.create("t", 1)
     tp = TopicPartition("t", 0)

@@ -83,7 +83,9 @@ async def outcome(future: FutureRecordMetadata) -> str:
 def test_a_topic_that_vanishes_ends_in_one_line_and_its_acked_records_were_read(
     bench: Bench,
 ) -> None:
-    """The other topic goes on. When the topic is created again, both go on with it."""
+    """The records of the other topic still arrive. When the topic is created again, the producer
+    and the consumer use it again.
+    """
 
     async def body() -> None:
         assert await bench.client.create_topic("gone", 1, 3) is Errors.NONE
@@ -128,8 +130,8 @@ def test_a_topic_that_vanishes_ends_in_one_line_and_its_acked_records_were_read(
 
 
 def test_a_transaction_whose_topic_vanishes_ends_all_the_same(bench: Bench) -> None:
-    """Its records in the other topic are committed. A later record for the topic fails, and then
-    the transaction can only be aborted.
+    """The transaction's records in the other topic are committed. A later record for the vanished
+    topic fails, and then the transaction can only be aborted.
     """
     settings = {
         "transactional.id": "x",
@@ -187,8 +189,8 @@ def test_a_record_that_the_broker_finds_too_large_fails_alone(bench: Bench) -> N
 
 
 class JumpingTime(Time):
-    """The simulator's clock, whose wall clock somebody sets, and whose monotonic clock may jump
-    forward, as after a laptop has slept.
+    """The simulator's time with jumps: the test sets the wall clock, and the monotonic clock may
+    jump forward, as after a laptop has slept.
     """
 
     def __init__(self, time: Time) -> None:
@@ -233,8 +235,8 @@ def test_a_wall_clock_that_jumps_changes_nothing(bench: Bench, jump_ms: int) -> 
 
 
 def test_after_a_machine_has_slept_the_clients_go_on(bench: Bench) -> None:
-    """All time limits are over at once. A record may fail with a time-out, but what was
-    acknowledged is read, also by the consumer that the group has expelled meanwhile.
+    """All time limits are over at once. A record may fail with a time-out. But every acknowledged
+    record is read, even by a consumer that the group has expelled in the meantime.
     """
     time = JumpingTime(bench.cluster.time)
 

@@ -1,4 +1,4 @@
-"""Our consumer on a simulated cluster: whole, in virtual time, alone and in groups."""
+"""Our whole consumer on a simulated cluster, in virtual time, alone and in groups."""
 
 import asyncio
 import random
@@ -360,7 +360,9 @@ def test_a_member_that_does_not_poll_leaves_the_group(bench: Bench) -> None:
 
 
 def test_an_automatic_commit_is_sent_in_the_poll_that_it_is_due(bench: Bench) -> None:
-    """Records of all partitions wait in the buffer, so nothing comes from a broker meanwhile."""
+    """Records of all partitions wait in the consumer's buffer, so no response comes from a
+    broker.
+    """
 
     async def body(consumer: Consumer) -> None:
         await bench.send(range(40 * PARTITIONS))
@@ -436,7 +438,9 @@ class WorkTime:
 
 
 def test_a_program_with_records_at_hand_lets_other_tasks_run(bench: Bench) -> None:
-    """Without that, neither heartbeats nor fetches would go on while records wait."""
+    """If poll() did not let other tasks run, no heartbeat and no fetch would be sent while records
+    wait.
+    """
     turns = 0
 
     async def others() -> None:
@@ -465,7 +469,9 @@ def test_a_program_with_records_at_hand_lets_other_tasks_run(bench: Bench) -> No
 
 
 def test_the_next_fetch_is_sent_before_the_program_works_on_the_last_records() -> None:
-    """So the broker reads while the program works, also if the program never awaits anything."""
+    """In this way the broker reads while the program works, even if the program never awaits
+    anything.
+    """
     bench = Bench(with_racks=True)
 
     def fetches() -> int:
@@ -874,7 +880,9 @@ def test_a_consumer_reads_from_the_follower_in_its_rack() -> None:
 
 @pytest.mark.parametrize("reset", ["latest", "none"])
 def test_after_an_unclean_election_a_consumer_skips_nothing(reset: str) -> None:
-    """The new leader lacks 5 records, and has 10 others from their first offset on (KIP-320)."""
+    """The new leader lacks the last 5 records, and has 10 other records from their first offset on
+    (KIP-320).
+    """
     bench = Bench(properties={"unclean.leader.election.enable": "true"})
     topic = TopicPartition("u", 0)
     down: list[int] = []
@@ -933,8 +941,8 @@ def test_after_an_unclean_election_a_consumer_skips_nothing(reset: str) -> None:
 def test_faults_lose_nothing_and_keep_the_order(seed: int, assignor: str) -> None:
     """Brokers die and connections are cut, while three members read what a producer sends.
 
-    Each record is read at least once. While a member has a partition, it reads it in order, without
-    a gap, and nobody reads behind a hole.
+    Each record is read at least once. While a member has a partition, it reads the partition in
+    order, without a gap.
     """
     bench = Bench(seed)
     chance = random.Random(seed)

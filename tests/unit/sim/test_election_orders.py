@@ -1,4 +1,4 @@
-"""A rule that elects leaders, in every order of a small cluster's events."""
+"""A rule that elects leaders is tried in every order of a small cluster's events."""
 
 import io
 import re
@@ -38,7 +38,7 @@ def any_live(replicas: Sequence[int], isr: Sequence[int], live: Sequence[int]) -
 def orders_by_hand(
     brokers: int, text: str, elect: Elect
 ) -> Iterator[tuple[tuple[ClusterEvent, ...], str]]:
-    """Yield each order that can happen, up to its first fault, without any merging of states."""
+    """Yield each possible order up to its first fault. Equal states are not merged."""
     seen = set()
     for order in permutations(parse_events(text, brokers)):
         world, done, left = ElectionWorld(brokers, elect), [], list(order)

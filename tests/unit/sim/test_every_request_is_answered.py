@@ -1,5 +1,5 @@
-"""A bug is injected into one hop of one request while others are in the same hop: all others are
-answered (docs/answers.md).
+"""A bug is injected into one hop of one request, while other requests are in the same hop. All
+other requests are answered (docs/answers.md).
 """
 
 import asyncio
@@ -43,9 +43,10 @@ def _produce(cluster: SimCluster, timeout_ms: int = 5_000) -> ProduceRequest:
 
 
 def _in_the_response(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A follower's fetch or a time-out completes it.
+    """Inject a bug where a produce makes its response.
 
-    The answer is made while another connection's request is handled.
+    A follower's fetch or a time-out completes the produce, so the response is made while a request
+    of another connection is handled.
     """
     original = ProduceApi._respond
 
@@ -58,8 +59,10 @@ def _in_the_response(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _in_the_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same, but in the check whether it is complete. It waits in the timer by then, because its
-    own handler checked first.
+    """Inject a bug where a produce checks whether it is complete.
+
+    The bug comes only when the produce waits in the timer. The first check, by the produce's own
+    handler, works.
     """
     original = DelayedProduce.try_complete
 

@@ -1,6 +1,6 @@
 """Fencing (spec C8): a broker that was replaced without knowing it can change nothing.
 
-Each epoch is tested at each door that checks it, over the wires, in virtual time.
+Each epoch is tested at each request that checks it, over simulated connections, in virtual time.
 
 controller epoch   /controller_epoch's version in each write to ZooKeeper; LeaderAndIsr,
                    UpdateMetadata, StopReplica; the state znodes
@@ -70,8 +70,8 @@ T0 = TopicPartition("t", 0)
 
 
 class World:
-    """Three brokers and a topic. The first controller has lost its session once, so every epoch has
-    moved.
+    """Three brokers and a topic. The first controller and the first leader have lost their sessions
+    once, so no epoch has its first value.
     """
 
     def __init__(self) -> None:
@@ -431,7 +431,9 @@ def test_every_write_of_an_older_controller_is_refused_by_zookeeper(world: World
 
 
 def test_a_controller_gives_way_to_one_whose_epoch_stands_in_a_state_znode(world: World) -> None:
-    """It read the state between the other's election and its own notice of it."""
+    """The controller read the state after another controller was elected, and before it heard of
+    that election.
+    """
     zk = world.zk()
     states = world.run(zk.get_topic_partition_states([T0]))
     future = LeaderIsrAndControllerEpoch(states[T0].leader_and_isr, world.controller_epoch + 7)
@@ -450,9 +452,9 @@ def test_a_controller_gives_way_to_one_whose_epoch_stands_in_a_state_znode(world
 
 
 def test_a_controller_that_slept_through_its_replacement_is_fenced_everywhere() -> None:
-    """It is paused just after writing to ZooKeeper, before it told any broker.
+    """The controller is paused just after it wrote to ZooKeeper, before it told any broker.
 
-    Its session lives on; meanwhile another controller is elected.
+    The controller's session lives on. Meanwhile another controller is elected.
     """
     cluster = SimCluster(5, (1, 2, 3))
     cluster.start_all()
@@ -504,8 +506,9 @@ def test_a_controller_that_slept_through_its_replacement_is_fenced_everywhere() 
 
 
 def test_a_write_that_comes_too_late_is_refused_by_zookeeper() -> None:
-    """As above, but it is paused with a watch's event in front of it. It reads, decides, and its
-    write meets the other's epoch.
+    """The old controller is paused when a watch has fired but is not handled yet. After the pause
+    it reads, decides and writes. ZooKeeper refuses the write, because of the new controller's
+    epoch.
     """
     cluster = SimCluster(5, (1, 2, 3))
     cluster.start_all()

@@ -1,6 +1,6 @@
 """Consumers read from followers (KIP-392), in virtual time.
 
-Broker 1 leads t-0, and 2 and 3 follow. Each broker is in a rack of its own: a, b and c.
+Broker 1 leads t-0, and 2 and 3 follow. The brokers are in the racks a, b and c.
 """
 
 from collections.abc import Iterator
@@ -211,7 +211,9 @@ def test_a_follower_answers_by_its_own_log_and_its_own_high_watermark(
 def test_followers_learn_a_new_high_watermark_at_once_if_consumers_may_read_there(
     worlds: list[World], selector: str | None
 ) -> None:
-    """Otherwise with their next fetch: the one that waits ends after 500 ms."""
+    """If consumers may not read from followers, the followers learn the high watermark with their
+    next fetch: the fetch that waits now ends after 500 ms.
+    """
     worlds.append(world := World(selector, Level.HOPS))
     world.write(1)
     world.client.produce(T0, "next", 1)

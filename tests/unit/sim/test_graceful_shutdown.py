@@ -1,6 +1,6 @@
 """SIGTERM to one broker of three, in virtual time (spec G1).
 
-Its leaders move first, clients hardly notice, and its next start reads nothing again.
+The broker's leaders move first, clients hardly notice, and its next start recovers no log.
 """
 
 import gc
@@ -47,8 +47,8 @@ STUCK = TopicPartition("stuck", 0)
 def started(
     assigned: Mapping[TopicPartition, list[int]] = ASSIGNMENT, **properties: str
 ) -> tuple[SimCluster, SimClient]:
-    """Start as many brokers as the assignment names, with those topics. `properties` use `_` for
-    dots.
+    """Start all brokers that the assignment names, and create its topics. In the names of
+    `properties`, `_` stands for a dot.
     """
     brokers = range(1, max(max(ids) for ids in assigned.values()) + 1)
     cluster = SimCluster(
@@ -181,8 +181,8 @@ def test_a_producer_sees_no_failure_and_a_leaving_broker_does_not_follow_what_it
     """One partition cannot be moved, so the broker needs all three tries.
 
     If it followed the partitions that it gave up in the first try, it would be in their ISR again
-    within milliseconds. When it then stops, every produce with acks=all would wait until the broker
-    is missed.
+    within milliseconds. When the broker then stopped, every produce with acks=all would wait until
+    it had left the ISR.
     """
     cluster, client = started(
         {**ASSIGNMENT, STUCK: [2, 4]},
@@ -263,8 +263,8 @@ class CountingReads:
 
 @pytest.mark.parametrize("how", ["SIGTERM", "kill -9"])
 def test_the_next_start_recovers_nothing_after_sigterm_and_all_after_kill(how: str) -> None:
-    """After a clean end no segment is read. Only the headers behind the last index entry are, to
-    find the end, as Kafka does (readNextOffset).
+    """After a clean end the broker reads only some headers: those behind the last index entry of
+    each log, to find the log's end, as Kafka does (readNextOffset).
     """
     cluster, client = started()
     for number in range(20):
@@ -285,8 +285,8 @@ def test_the_next_start_recovers_nothing_after_sigterm_and_all_after_kill(how: s
     if how == "SIGTERM":
         assert all(event.clean for event in loaded)
         assert recovered == []
-        # twice the end of each log, the first batch of each epoch, and what shows whether an index
-        # fits the batches (log/index_checks.py); but no log as a whole
+        # The broker reads the end of each log twice, the first batch of each epoch, and what shows
+        # whether an index fits the batches (log/index_checks.py). It reads no log completely.
         assert 0 < reads.bytes <= 16 * HEADER_BYTES
     else:
         assert not any(event.clean for event in loaded)
@@ -298,8 +298,8 @@ def test_the_next_start_recovers_nothing_after_sigterm_and_all_after_kill(how: s
 
 
 def test_the_controller_itself_is_stopped() -> None:
-    """It asks itself and stays controller until its leaders have moved. The next controller has
-    nothing left to do for them.
+    """The stopping broker asks itself, and stays controller until its leaders have moved. The next
+    controller has no leaders to move.
     """
     cluster, client = started()
     cluster.stop(1)
@@ -315,8 +315,8 @@ def test_the_controller_itself_is_stopped() -> None:
 
 
 def test_the_last_broker_asks_once() -> None:
-    """All others are dead, so its leaderships remain. Another try would change nothing, so it
-    stops.
+    """All other brokers are dead, so the leaders cannot move. Another try would change nothing, so
+    the broker stops.
     """
     cluster, client = started(zookeeper_session_timeout_ms="6000")
     produce(cluster, client, LED, "before")
@@ -356,9 +356,9 @@ def test_controlled_shutdown_can_be_switched_off() -> None:
     "ignore:coroutine .* was never awaited"
 )  # the requests that the controller made in its last step
 def test_the_controller_dies_while_a_broker_is_asking_it() -> None:
-    """The stopping broker finds no controller for a while, then the next one.
+    """The stopping broker finds no controller for a while. Then it finds the next one.
 
-    Here that may be the broker itself, and it stops all the same.
+    The next controller may be the stopping broker itself. Then it stops all the same.
     """
     cluster, client = started(zookeeper_session_timeout_ms="6000")
     produce(cluster, client, LED, "before")

@@ -103,7 +103,7 @@ class GroupClient:
         self.cluster.loop.spawn(self.process, task)
 
     def coordinator(self, asked: int, group: str) -> int:
-        """Return the group's coordinator, as soon as that broker knows it."""
+        """Return the group's coordinator, as soon as the broker `asked` knows it."""
         for _ in range(300):
             found = self.ask(asked, FindCoordinatorRequest(key=group), 1, FindCoordinatorResponse)
             if found.error_code == Errors.NONE:
@@ -236,8 +236,8 @@ def test_a_killed_coordinators_groups_go_on_under_another_without_a_rebalance() 
 
 
 def test_a_group_moves_with_its_partition_to_other_brokers() -> None:
-    """The coordinator's replica of __consumer_offsets is removed. Only StopReplica tells it so, no
-    LeaderAndIsr.
+    """The coordinator's replica of __consumer_offsets is removed. The coordinator hears of this
+    only by StopReplica, and gets no LeaderAndIsr.
     """
     cluster, member, coordinator = started()
     others = [broker_id for broker_id in cluster.brokers if broker_id != coordinator]

@@ -1,4 +1,4 @@
-"""Learners' parts in simulated brokers: which broker runs which, and for how long."""
+"""Learners' parts in simulated brokers: which broker runs which part, and for how long."""
 
 from pathlib import Path
 
@@ -149,7 +149,9 @@ def test_a_file_that_cannot_be_loaded_is_named_with_its_line(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("real", [True, False])
 def test_a_broker_whose_part_cannot_be_loaded_has_ended(tmp_path: Path, real: bool) -> None:
-    """As in a real cluster: the process starts, and ends with code 1 and its reason."""
+    """The broker behaves as in a real cluster: its process starts, and ends with code 1 and a
+    reason.
+    """
     good = learner_part("02-1", str(solution("02-1")), [1])
     text = RESTARTED.replace("brokers=2", "brokers=2 sim.cluster=real" if real else "brokers=2")
     file = tmp_path / "wheel.py"

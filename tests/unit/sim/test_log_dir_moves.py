@@ -1,5 +1,5 @@
-"""A replica moves between log dirs in a simulated cluster: ordered by a client, throttled, killed,
-resumed. `why` says what holds it back.
+"""A replica moves between log dirs in a simulated cluster. A client orders the move; it is
+throttled, killed and resumed. `why` says what holds the move back.
 """
 
 import json

@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def documented_hops() -> list[tuple[str, str]]:
-    """Return the class and the event in each row of the page's table. For the event of a delayed
-    operation, the name of its purgatory is added to the event's name.
+    """Return (class, event) of each row in the page's table. After the event of a delayed operation
+    comes the name of its purgatory.
     """
     rows = re.findall(
         r"^\| \d+ \| (\w+) \|.*\| `(\w+)`(.*) \|$",
@@ -30,7 +30,7 @@ def documented_hops() -> list[tuple[str, str]]:
 
 
 def waiting_fetches(events: list[Envelope]) -> int:
-    """Return how many fetches wait for records behind these events."""
+    """Return how many fetches still wait for records after these events."""
     found: dict[type, set[tuple[int, int]]] = {OperationWatched: set(), OperationCompleted: set()}
     for told in events:
         if (
@@ -48,8 +48,8 @@ def test_the_page_tells_the_hops_in_the_order_in_which_they_happen(seed: int) ->
     client = SimClient(cluster)
     assert cluster.run_as(client.process, client.create_topic("t", 1, 3)) is Errors.NONE
     cluster.advance(1000)
-    # Repeat until a produce finds both followers waiting. Now and then one was just answered and
-    # has yet to fetch again.
+    # Repeat until both followers' fetches wait when the produce comes. Sometimes one of them was
+    # just answered, and the follower has not sent the next fetch yet.
     while True:
         before = len(cluster.sink.events)
         answer = client.produce(TopicPartition("t", 0), "hello", -1)

@@ -1,4 +1,4 @@
-"""Our producer on a simulated cluster: whole, in virtual time, with faults."""
+"""Our whole producer on a simulated cluster, in virtual time, with faults."""
 
 import asyncio
 import random
@@ -332,7 +332,7 @@ def test_a_producer_that_is_not_started_says_so() -> None:
 
 
 def test_a_records_story_begins_in_send() -> None:
-    """The chain of an acknowledgement leads through the broker back to the record in `send`."""
+    """The chain of causes of an acknowledgement leads through the broker back to `send`."""
     bench = Bench(level=Level.HOPS)
 
     async def body(producer: Producer) -> None:

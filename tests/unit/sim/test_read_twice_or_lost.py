@@ -1,5 +1,5 @@
-"""Which records a consumer group reads twice, and which it never reads: the cases of seed 001, and
-the joins of seeds 001 and 002, seen from our client. Each case counts its records.
+"""Which records a consumer group reads twice, and which records it never reads. The tests play the
+cases of seed 001 and the joins of seeds 001 and 002 with our client, and count the records.
 """
 
 import asyncio
@@ -59,7 +59,9 @@ async def poll_until_assigned(*consumers: Consumer, sizes: list[int]) -> list[in
 
 
 async def rest(*consumers: Consumer, quiet_polls: int = 20) -> list[int]:
-    """Poll all consumers until none has got a record for some polls. Return the numbers."""
+    """Poll all consumers until several polls in a row have found no record. Return the numbers
+    read.
+    """
     found: list[int] = []
     quiet = 0
     while quiet < quiet_polls:
@@ -74,7 +76,7 @@ def test_a_consumer_finds_a_new_partition_later_than_the_producer(
     bench: Bench, reset: str, lost: int
 ) -> None:
     """The producer has written 7 records before the consumer knows the partition. With
-    auto.offset.reset=latest the consumer begins behind them.
+    auto.offset.reset=latest the consumer begins after these records.
     """
 
     async def body(consumer: Consumer) -> None:
@@ -116,7 +118,9 @@ def test_a_consumer_finds_a_new_partition_later_than_the_producer(
 def test_a_commit_may_go_back_and_forth(
     bench: Bench, commits: tuple[int, int], reset: str, more: int, expected: list[int]
 ) -> None:
-    """A group commits what it likes. The next consumer goes on there, read or not."""
+    """A group may commit any offset. The next consumer begins there, whether the records before
+    were read or not.
+    """
     settings = BY_HAND | {"auto.offset.reset": reset}
 
     async def body() -> None:
@@ -168,10 +172,11 @@ class EverySecond:
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_rebalance_three_seconds_after_an_auto_commit(bench: Bench, killed: bool) -> None:
-    """A member that is killed has read 3 s of records that it did not commit: they are read twice.
+    """When a member is killed, the records of its last 3 s are not committed, so they are read
+    twice.
 
-    Seed 001 says so of every rebalance. But a living member commits before it joins again, so
-    nothing is read twice then.
+    Seed 001 says this of every rebalance. But a living member commits before it joins again, so no
+    record is read twice in a usual rebalance.
     """
     member = SimProcess("member")
 
@@ -207,7 +212,9 @@ def test_a_rebalance_three_seconds_after_an_auto_commit(bench: Bench, killed: bo
 def test_a_killed_member_that_commits_each_record_leaves_one_to_read_twice(
     bench: Bench,
 ) -> None:
-    """It commits by hand, after it has processed a record: only the one in work is read twice."""
+    """The member commits by hand after each record. Only the record that it works on is read
+    twice.
+    """
     member = SimProcess("member")
     seen: list[int] = []
     ten = asyncio.Event()
@@ -240,7 +247,9 @@ def test_a_killed_member_that_commits_each_record_leaves_one_to_read_twice(
 
 
 def test_of_four_members_on_two_partitions_two_have_nothing_to_do(bench: Bench) -> None:
-    """One of them takes over when a member with a partition leaves. No record is read twice."""
+    """When a member with a partition leaves, a member without one takes over. No record is read
+    twice.
+    """
 
     async def body() -> None:
         assert await bench.client.create_topic("two", 2, 3) is Errors.NONE
@@ -289,7 +298,9 @@ def test_without_a_group_each_of_four_consumers_reads_everything(bench: Bench) -
 def test_a_member_that_is_too_slow_loses_its_partitions_and_its_records_are_read_twice(
     bench: Bench,
 ) -> None:
-    """It needs 40 s for 5 records, and max.poll.interval.ms is 30 s. Its commit is refused."""
+    """The member needs 40 s for 5 records, but max.poll.interval.ms is 30 s. Its commit is
+    refused.
+    """
     slow = BY_HAND | {"client.id": "a", "max.poll.interval.ms": 30_000, "max.poll.records": 5}
 
     async def body() -> None:
@@ -325,9 +336,11 @@ def states(bench: Bench, client: str) -> list[tuple[float, MembershipChanged]]:
 
 @pytest.mark.parametrize("how", ["a new member", "a member leaves", "a member crashes"])
 def test_a_member_learns_of_a_rebalance_by_its_heartbeat(bench: Bench, how: str) -> None:
-    """Scenarios 1 to 3 of seed 001: of a crash it learns after session.timeout.ms, else at once.
+    """Scenarios 1 to 3 of seed 001: the member learns of a crash after session.timeout.ms, and of
+    other changes at once.
 
-    Scenario 4: it commits what it has read before it joins again. So the others begin there.
+    Scenario 4: the member commits what it has read before it joins again, so the others begin
+    there.
     """
     other = SimProcess("other")
     began = 0.0
@@ -391,8 +404,8 @@ def test_a_member_learns_of_a_rebalance_by_its_heartbeat(bench: Bench, how: str)
 
 
 def test_the_leader_stays_the_leader_whoever_begins_the_rebalance(bench: Bench) -> None:
-    """Seed 002, chapter 6: the first member of an empty group leads. When a newcomer makes the
-    group gather, all join again, and the first one assigns again (figures 6-18 and 6-20).
+    """Seed 002, chapter 6: the first member of an empty group leads it. When a new member starts a
+    rebalance, all members join again, and the first one assigns again (figures 6-18 and 6-20).
     """
 
     async def body() -> None:

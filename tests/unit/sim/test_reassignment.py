@@ -64,8 +64,8 @@ LOG_FILE = "00000000000000000000.log"
 
 
 class World:
-    """Five brokers, the first one the controller. t-0 is on 2 (its leader) and 3, with
-    min.insync.replicas 2.
+    """Five brokers; broker 1 is the controller. Partition t-0 is on broker 2, its leader, and on
+    broker 3. min.insync.replicas is 2.
     """
 
     def __init__(self, seed: int = 3, log_dirs: str = "/data") -> None:
@@ -246,7 +246,7 @@ def test_replicas_become_more_and_fewer(world: World) -> None:
 
 
 def test_a_replica_that_is_added_does_not_make_the_partition_under_replicated(world: World) -> None:
-    """min.insync.replicas is compared with the ISR alone. The leader reports which replica is only
+    """Only the ISR is compared with min.insync.replicas. The leader reports which replica is still
     being added.
     """
     world.cluster.pause(4)
@@ -356,9 +356,10 @@ def test_no_partitions_are_added_while_some_move(world: World) -> None:
 
 
 def test_a_new_replica_is_created_in_the_log_dir_that_was_wished_for() -> None:
-    """As the tool does it for a file that names log dirs.
+    """The test does what the tool does for a file that names log dirs.
 
-    It sends the wish first, which finds no replica and is remembered, then the move.
+    First it sends the wanted log dir to the broker, which has no such replica yet and remembers the
+    dir. Then it orders the move.
     """
     world = World(log_dirs="/data,/second,/third")
     for broker_id, path in ((4, "/third"), (5, "/second")):
@@ -386,8 +387,8 @@ def test_a_new_replica_is_created_in_the_log_dir_that_was_wished_for() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_whenever_the_controller_dies_nothing_is_lost(seed: int) -> None:
-    """The controller is killed some ms after the order, in the middle of a phase. The next
-    controller finishes.
+    """The controller is killed some ms after the order, in the middle of the move. The next
+    controller finishes the move.
     """
     world = World(seed)
     world.write(500)

@@ -1,7 +1,7 @@
 """A follower that comes back catches up at the throttled rate, in virtual time (KIP-73).
 
-Three brokers; t-0 is on 1, its leader, and on 2. Broker 2 is killed, 30 MB are written, and 2
-starts again with a throttle of 1 MB/s on one side.
+There are three brokers. Broker 1 leads t-0, and broker 2 follows. Broker 2 is killed, 30 MB are
+written, and it starts again with a throttle of 1 MB/s on one side.
 """
 
 from collections.abc import Iterator

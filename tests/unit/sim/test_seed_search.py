@@ -1,6 +1,7 @@
-"""The search by seeds: a seed holds.
+"""The search by seeds: a run with one seed keeps all rules.
 
-tests/faults/test_planted_bugs.py shows that it finds bugs, and that one seed gives one run.
+tests/faults/test_planted_bugs.py shows that the search finds bugs, and that a seed always gives the
+same run.
 """
 
 import pytest

@@ -1,7 +1,7 @@
-"""A session expires while its broker starts, at every half millisecond of the start.
+"""A session expires while its broker starts. This is tried at every half millisecond of the start.
 
-The broker is registered all the same, under the new session. Only a request that is under way then
-fails with SESSION_EXPIRED, and the start with it, as in Kafka.
+The broker is registered all the same, under its new session. If a request is under way, it may fail
+with SESSION_EXPIRED. Then the start fails too, as in Kafka.
 """
 
 import asyncio
@@ -83,8 +83,8 @@ def test_at_whatever_moment() -> None:
 def test_between_the_registration_and_the_turn_in_which_the_broker_hears_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A loop that stood still finds both at once: the answer, and the end of the session it belongs
-    to.
+    """A loop that stood still finds two things at once: the answer to the registration, and the end
+    of its session.
     """
     register = KafkaZkClient.register_broker
     with one_broker() as cluster:

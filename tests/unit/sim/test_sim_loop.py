@@ -1,4 +1,6 @@
-"""The virtual clock: time jumps, order is fixed, processes are killed and paused as by signals."""
+"""The virtual clock: time jumps, the order is fixed, and processes are killed and paused as by
+signals.
+"""
 
 import asyncio
 import gc
@@ -43,8 +45,8 @@ def test_timers_of_one_instant_run_in_the_order_they_were_set() -> None:
 
 
 def test_what_cannot_run_now_does_not_move_the_clock_beyond_the_time_that_passes() -> None:
-    """A timer of a paused process is put aside, and a cancelled callback is dropped. What follows
-    is due later, so it has to wait.
+    """A timer of a paused process is put aside, and a cancelled callback is dropped. The timer
+    after them is due later, so it has to wait.
     """
     loop = SimLoop()
     process = SimProcess("broker")
@@ -63,7 +65,7 @@ def test_what_cannot_run_now_does_not_move_the_clock_beyond_the_time_that_passes
 
 
 class Argument:
-    """An argument of a timer: a timer that is dropped holds it no longer."""
+    """An argument of a timer. A timer that was dropped must not keep it alive."""
 
 
 def test_cancelled_timers_are_dropped_as_soon_as_they_are_more_than_half() -> None:

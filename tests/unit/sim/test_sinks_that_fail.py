@@ -1,4 +1,4 @@
-"""Sinks of events that fail, in a simulated cluster: the brokers do what they do without them.
+"""Sinks of events that fail, in a simulated cluster: the brokers do the same as without sinks.
 
 Each broker has one recording for each type of fact. A recording's disk is full at the first fact of
 its type. So a sink fails at every place that emits a fact: when an ISR change is proposed, when a
@@ -52,8 +52,8 @@ def run(recorded: bool) -> tuple[list[Event], list[Acked | None], list[tuple[str
     """Let the ISR of a partition shrink and grow, and its leader die and come back, while a client
     writes.
 
-    Return what happened, the answers to the client, and for each failed sink its name and the type
-    of the fact before.
+    Return the events, the answers to the client, and for each failed sink its name and the type of
+    the fact before its failure.
     """
     cluster = SimCluster(7)
     for broker_id in cluster.brokers:

@@ -1,4 +1,6 @@
-"""The disk calls that a broker makes on its loop, each with its reason. Workers make all others."""
+"""The disk calls that a broker makes on its loop, each with its reason. Worker threads make all
+other disk calls.
+"""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -110,7 +112,7 @@ class _Audit:
 
 
 def _caller() -> str:
-    """Return the innermost function of the broker's own code, leaving out mere file helpers."""
+    """Return the innermost function of the broker's own code. Simple file helpers do not count."""
     frame = sys._getframe(2)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", "")).removeprefix("kafka_edu.")

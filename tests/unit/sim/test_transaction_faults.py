@@ -1,6 +1,6 @@
 """Transactions while brokers are killed, restarted and cut off, at random from a seed (spec X2).
 
-Each transaction is there whole or not at all.
+Each transaction is committed completely or not at all.
 """
 
 import asyncio
@@ -191,7 +191,7 @@ class Producer(SimClient):
             await self.cluster.time.sleep(200)
 
     def read_committed(self, tp: TopicPartition) -> list[int]:
-        """Return what a consumer reads that leaves out aborted records."""
+        """Return what a consumer with read_committed reads: no records of aborted transactions."""
 
         async def body() -> tuple[bytes, list[tuple[int, int]], int, int]:
             client = NetworkClient(self.cluster.network.transport(), "reader")
@@ -236,9 +236,9 @@ class Producer(SimClient):
 
 
 def step_until_decided(cluster: SimCluster, done: asyncio.Task[None]) -> int:
-    """Return in the very step in which a transaction's end is decided.
+    """Run the cluster up to the step in which the end of a transaction is decided.
 
-    The result is its coordinator, or another broker if there is none any more.
+    Return the broker that decided it, or another broker if the client's task ended first.
     """
     decided: list[int] = []
 
@@ -308,9 +308,10 @@ def test_each_transaction_is_there_whole_or_not_at_all(seed: int) -> None:
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
 def test_brokers_that_are_stopped_in_good_order_cost_no_transaction() -> None:
-    """A rolling restart, which stops the coordinator in the very step in which it has decided.
+    """A rolling restart stops the coordinator in the very step in which it has decided a
+    transaction.
 
-    Leaders and coordinators hand over (spec G1).
+    Leaders and coordinators are moved first (spec G1).
     """
     cluster = SimCluster(2, (1, 2, 3), PROPERTIES)
     cluster.start_all()

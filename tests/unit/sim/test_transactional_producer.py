@@ -1,4 +1,4 @@
-"""Our transactional producer on a simulated cluster: whole, in virtual time, with faults."""
+"""Our whole transactional producer on a simulated cluster, in virtual time, with faults."""
 
 import asyncio
 import random
@@ -112,7 +112,9 @@ class Bench:
         self.run(whole())
 
     def committed(self, topic: str = OUT) -> list[list[str]]:
-        """Return what read_committed reads of each partition, up to the end of the log."""
+        """Return the values that a read_committed consumer reads of each partition, to the log's
+        end.
+        """
         found: list[list[str]] = []
 
         async def read() -> None:
@@ -638,9 +640,9 @@ def test_with_faults_each_transaction_is_there_whole_or_not_at_all(
                 except KafkaException:
                     continue  # fenced: a new producer goes on
 
-    # A record that has expired may still wait in a broker that is paused. If that broker appends it
-    # after the abort, the next commit shows it: the gap in the protocol that KIP-890 closes. So
-    # brokers of a hasty producer are only killed.
+    # A record that has expired may still wait in a paused broker. If that broker appends it after
+    # the abort, the next commit makes it visible. This is a gap in the protocol, which KIP-890
+    # closes. So the brokers of a hasty producer are only killed.
     Faults(bench, seed, ("kill",) if settings is HASTY else ("kill", "kill", "pause", "cut")).run(
         body()
     )
@@ -677,7 +679,7 @@ def test_with_faults_read_process_write_handles_each_record_once(seed: int) -> N
     tps = [TopicPartition(IN, partition) for partition in range(PARTITIONS)]
 
     async def rounds(producer: Producer, consumer: Consumer) -> bool:
-        """Process records until all are committed. False if the transaction was aborted."""
+        """Process records until all are committed. Return False if the transaction was aborted."""
         while True:
             committed = await consumer.committed(tps)
             if sum(each.offset for each in committed.values()) == count:

@@ -1,6 +1,6 @@
 """Transactions on three brokers in virtual time.
 
-The coordinator dies between the decision and the markers, and the next one writes them.
+The coordinator dies between the decision and the markers. The next coordinator writes the markers.
 """
 
 import contextlib

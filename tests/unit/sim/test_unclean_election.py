@@ -2,7 +2,7 @@
 
 The cost is compared with what an acks=all producer was promised. One partition on three brokers,
 min.insync.replicas 1. The followers die. The leader continues alone and acknowledges, so each of
-its records is committed. Then it dies, and a follower returns that has none of them.
+its records is committed. Then the leader dies, and a follower without these records returns.
 """
 
 from collections.abc import Iterator
@@ -69,8 +69,8 @@ class Story:
         self.cluster.advance(20_000)  # its session, and the rounding of ZooKeeper's clock
 
     def switch_on(self, resource_type: int, name: str, at: int | None = None) -> None:
-        """Set it like `kafka-configs --alter --add-config unclean.leader.election.enable=true`,
-        which asks the brokers since 2.3.
+        """Set the key as `kafka-configs --alter --add-config unclean.leader.election.enable=true`
+        does. This tool asks the brokers since Kafka 2.3.
         """
         (alive,) = (
             [broker.id for broker in self.cluster.brokers.values() if broker.server is not None]
@@ -194,7 +194,7 @@ def test_without_it_the_partition_waits_and_nothing_is_lost(story: Story) -> Non
 
 
 def test_every_former_replica_that_loses_records_counts_its_own(story: Story) -> None:
-    """Two ISR members die one after the other, the first with fewer records than the second."""
+    """Two ISR members die one after the other. The one that dies first has fewer records."""
     story.produce("a")
     behind, middle = story.others
     story.die(behind)
@@ -218,8 +218,8 @@ def test_every_former_replica_that_loses_records_counts_its_own(story: Story) ->
 
 
 def test_a_leader_that_only_lost_its_session_counts_exactly(story: Story) -> None:
-    """The former leader stands still while another is elected, then continues. Its mark in memory
-    is that of the election.
+    """The old leader stands still while another one is elected. Then it continues. The high
+    watermark in its memory is the one at the time of the election.
     """
     survivor, other = story.others
     story.produce("a")

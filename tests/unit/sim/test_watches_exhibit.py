@@ -1,5 +1,5 @@
-"""The exhibit of C2: both worlds end in the same state, with ZooKeeper's counts, which show what
-the book says.
+"""The exhibit of C2, a cluster with a controller next to one in which every broker watches all
+znodes. Both end in the same state, and ZooKeeper's counts show what the book says.
 """
 
 import json
@@ -64,9 +64,11 @@ def test_both_ways_lead_to_the_same_leaders_and_isrs(
 
 
 def test_what_is_watched_at_rest() -> None:
-    """Everybody watches brokers, topics, each topic and each partition.
+    """Without a controller, every broker watches the brokers, the topics, each topic and each
+    partition.
 
-    The controller watches seven znodes, each broker and each topic. All watch /controller.
+    In our cluster the controller watches seven znodes, each broker and each topic. All brokers
+    watch /controller.
     """
     exhibit = measure(BROKERS, PARTITIONS)
     assert exhibit.watches_herd == BROKERS * (2 + 1 + PARTITIONS)

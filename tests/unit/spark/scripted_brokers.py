@@ -1,4 +1,4 @@
-"""Brokers on loopback that answer as a test says, in threads of the test."""
+"""Brokers on loopback that answer as the test says. They run in threads of the test."""
 
 import contextlib
 import socket
@@ -21,10 +21,10 @@ from kafka_edu.protocol.schema import Message
 
 
 class ScriptedBrokers(ABC):
-    """Brokers 1 to `count`. They decode each request and hand it to `answer`."""
+    """Brokers with the ids 1 to `count`. They decode each request and pass it to `answer`."""
 
     def __init__(self, count: int, served: Mapping[ApiKey, int]) -> None:
-        """`served` holds the highest version of each request. They serve ApiVersions too."""
+        """`served` holds the highest version of each request. The brokers serve ApiVersions too."""
         self._served = {ApiKey.API_VERSIONS: 0, **served}
         self.listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
         self._open: list[socket.socket] = []

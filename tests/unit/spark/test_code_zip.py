@@ -1,4 +1,6 @@
-"""Our code for executors: the zip has all that a task imports, and nothing more is needed."""
+"""The zip with our code for executors has all modules that a task imports. A task needs no other
+code of ours.
+"""
 
 import subprocess
 import sys
@@ -86,7 +88,9 @@ def test_the_same_code_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_every_form_of_import_is_followed(tmp_path: Path) -> None:
-    """By full name, relative, of a name in a package, inside of a function; not for types alone."""
+    """Imports by full name, relative ones, names of a package and imports inside a function are
+    followed. Imports for types alone are not.
+    """
     files = {
         "__init__.py": "",
         "root.py": "import kafka_edu.plain, os.path\n"
@@ -127,7 +131,9 @@ class FakeContext:
 
 
 class FakeRemoteSession:
-    """Stands for a session of Spark Connect: it notes the modules in the files that are sent."""
+    """Stands for a session of Spark Connect. It notes which modules are in the files that it
+    gets.
+    """
 
     def __init__(self) -> None:
         self.sent: list[list[str]] = []

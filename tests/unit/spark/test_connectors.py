@@ -38,7 +38,9 @@ exit 1
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder in front of the PATH, with a Java that does nothing; the cache is empty."""
+    """Return a folder at the front of PATH, with a Java that does nothing. The cache of jars is
+    empty.
+    """
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")

@@ -10,7 +10,9 @@ from kafka_edu.spark.warm_jvm import empty, remove
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with what a job has left. It is the current folder, as in the service."""
+    """Return a folder with the files that a job has left. It is the current folder, as in the
+    service.
+    """
     folder = tmp_path / "work"
     (folder / "inner" / "deep").mkdir(parents=True)
     (folder / "inner" / "deep" / "file").write_text("1", encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Who gets the warm JVM of Spark's labs, and when it is cleaned, replaced and ended."""
+"""Who gets the warm JVM (a JVM that stays ready for Spark's labs), and when it is cleaned, replaced
+and ended.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""A Spark learner with the warm JVM: the notices it shows, its loan, and what a run is charged."""
+"""A Spark learner that borrows the warm JVM: the notices that it shows, its loan, and the time that
+a run must account for.
+"""
 
 import sys
 import types

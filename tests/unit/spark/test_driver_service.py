@@ -1,4 +1,6 @@
-"""The service with a warm JVM, and the processes that use it. A JVM of Python stands for Java's."""
+"""The service with a warm JVM, and the processes that use it. The tests use Python objects instead
+of JVMs.
+"""
 
 import asyncio
 import importlib.metadata
@@ -80,7 +82,7 @@ class FakeJvm:
             self._news.notify_all()
 
     def wait_until_clean(self) -> None:
-        """Wait until the JVM was cleaned after it was lent the last time."""
+        """Wait until the JVM has been cleaned after its last loan."""
         with self._news:
             self._news.wait_for(lambda: self.history[-1:] == ["cleaned"])
 
@@ -113,7 +115,7 @@ def state_of(pid: int, port: int, user: int = 0) -> dict[str, object]:
 
 
 class Service:
-    """The service in a thread of this process, with JVMs that are none."""
+    """The service in a thread of this process. Its JVMs are only Python objects."""
 
     def __init__(self, folder: Path) -> None:
         self.jvms: list[FakeJvm] = []

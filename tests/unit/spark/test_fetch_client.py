@@ -1,4 +1,6 @@
-"""The client of Spark's workers, against brokers of a script: what moves, breaks or is gone."""
+"""The client of Spark's workers, with scripted brokers: leaders move, connections break, records or
+topics are gone.
+"""
 
 import json
 import socket
@@ -47,7 +49,9 @@ SERVED: Final = {ApiKey.METADATA: 11, ApiKey.LIST_OFFSETS: 5,
 
 
 class ScriptedCluster(ScriptedBrokers):
-    """Two brokers on loopback that lead one partition with one byte a record."""
+    """Two brokers on loopback. One of them leads the only partition, in which each record is one
+    byte.
+    """
 
     def __init__(self) -> None:
         self.leader = 1
@@ -139,7 +143,9 @@ def read(
     poll_timeout_ms: int = 60_000,
     topic_id: UUID = FIRST_ID,
 ) -> list[int]:
-    """Return the offsets that a task reads. A fetch of the script holds one byte, its offset."""
+    """Return the offsets that a task reads. Each fetch of the script returns one byte: its
+    offset.
+    """
     with FetchClient(options(cluster.ports)) as client:
         return [
             fetched.records[0]
@@ -320,7 +326,7 @@ def grow(cluster: ScriptedCluster, end: int) -> None:
 def test_a_first_micro_batch_that_was_planned_by_a_driver_that_died_is_read_as_planned(
     cluster: ScriptedCluster,
 ) -> None:
-    """Spark has stored the end of the micro-batch, and asks the next reader for its beginning."""
+    """Spark has stored where the micro-batch ends, and asks the next reader where it begins."""
     first = stream_reader(cluster, "latest")
     from pyspark.sql.streaming.datasource import ReadAllAvailable
 
@@ -356,7 +362,9 @@ def test_a_stream_that_begins_at_the_earliest_offset_finds_it_again(
 
 
 def test_a_stream_looks_up_its_beginning_once(cluster: ScriptedCluster) -> None:
-    """Spark asks twice before the first micro-batch, and more records may have come meanwhile."""
+    """Spark asks for the beginning twice before the first micro-batch. In between, more records may
+    come.
+    """
     reader = stream_reader(cluster, "latest")
     from pyspark.sql.streaming.datasource import ReadAllAvailable
 

@@ -1,4 +1,6 @@
-"""Spark's JVM starts on a Java that lacks a module, and a Java that cannot do it is named."""
+"""Spark's JVM starts even if Java lacks a module. A Java that cannot run Spark is named in the
+error.
+"""
 
 import os
 import signal
@@ -41,7 +43,9 @@ def spark_home(tmp_path: Path) -> Path:
 
 
 def launcher(words: list[str]) -> str:
-    """A Java that lists its modules, and prints these words as Spark's launcher does."""
+    """Return the script of a Java that lists its modules, and prints these words as Spark's
+    launcher does.
+    """
     printed = "".join(f"{word}\\0" for word in words)
     return (
         f"case \"$*\" in --list-modules) printf '{MODULES}';; *{LAUNCHER}*) printf"

@@ -1,4 +1,4 @@
-"""Notices of Spark's workers reach the user through the noise of the JVM."""
+"""Notices of Spark's workers reach the user, although the JVM prints much else."""
 
 import io
 import logging

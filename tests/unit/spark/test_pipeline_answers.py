@@ -1,4 +1,6 @@
-"""The pipeline's answers next to the truth: each wrong number is seen, and named once."""
+"""The pipeline's answers are compared with the truth: each wrong number is found, and named
+once.
+"""
 
 from pathlib import Path
 
@@ -9,7 +11,9 @@ from kafka_edu.clients.web_log.access_log import AccessLine, parse
 
 @pytest.fixture(autouse=True)
 def _spark() -> None:
-    """Skip where PySpark is not installed, so each test imports what needs it."""
+    """Skip all tests where PySpark is not installed. So each test itself imports the code that
+    needs PySpark.
+    """
     pytest.importorskip("pyarrow", reason="PySpark is not installed: ./kafka-edu setup spark")
 
 

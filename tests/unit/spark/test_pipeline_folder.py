@@ -1,4 +1,6 @@
-"""Folders of a pipeline: a mix-up of two runs is found before Spark starts."""
+"""The folders of a pipeline: if the files of two runs are mixed, this is found before Spark
+starts.
+"""
 
 import os
 from pathlib import Path

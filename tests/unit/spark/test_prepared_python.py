@@ -1,4 +1,4 @@
-"""A module runs in a child of the prepared process as it would in a Python of its own."""
+"""A module that runs in a child of the prepared process behaves as in a separate Python."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ def prepared() -> Iterator[Prepared]:
 
 
 def run(program: list[str], folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run the module `here` of a folder, with a module next to it in PYTHONPATH."""
+    """Run the module `here` of a folder. PYTHONPATH names a folder with another module."""
     (folder / "here.py").write_text(MODULE, encoding="utf-8")
     (folder / "others").mkdir(exist_ok=True)
     (folder / "others" / "beside.py").write_text("VALUE = 7\n", encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Queries start side by side. One that was too slow is started again, while there is progress."""
+"""Queries start side by side. A query that was too slow is started again, as long as there is
+progress.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -14,7 +16,9 @@ RUNS, ENDS = "Waiting for data to arrive", "Stopped"
 
 
 class Query:
-    """A query of Spark that needs some looks to start, and then runs, has ended, or has failed."""
+    """A query of Spark. It is still starting at the first looks. After that it runs, has ended or
+    has failed.
+    """
 
     def __init__(self, spark: "Spark", name: str, looks: int, end: str | Exception) -> None:
         self.spark, self.name, self.end = spark, name, end
@@ -37,7 +41,7 @@ class Query:
 
 
 class Spark:
-    """Starts queries as a table says: for each name, the ends of its attempts."""
+    """Starts queries. A table says for each query's name how its attempts end."""
 
     def __init__(self, ends: Mapping[str, list[str | Exception]], looks: int = 3) -> None:
         self.ends = {name: list(each) for name, each in ends.items()}

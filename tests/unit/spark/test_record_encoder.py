@@ -1,4 +1,4 @@
-"""Batches of the sink are read back by the brokers' own code, and by the source's."""
+"""The brokers' own code, and the code of the source, read back the batches that the sink makes."""
 
 from typing import Any
 

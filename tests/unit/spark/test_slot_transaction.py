@@ -1,4 +1,4 @@
-"""The sink's client and transactions, against a broker of a script: replays and lost answers."""
+"""The sink's client and its transactions with a scripted broker: replays and lost answers."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -78,7 +78,9 @@ SERVED: Final = {
 
 
 class ScriptedCoordinator(ScriptedBrokers):
-    """One broker that keeps a partition, and the transaction and the offset of a slot."""
+    """One broker that keeps a partition. For one slot it also keeps the transaction and the
+    offset.
+    """
 
     def __init__(self) -> None:
         self.log: list[tuple[int, list[bytes | None]]] = []

@@ -14,7 +14,9 @@ print(json.dumps(sorted(name for name in sys.modules if name.startswith("kafka_e
 
 
 def test_the_source_imports_four_of_kafkas_messages() -> None:
-    """Spark starts such a process for each query. The classes of all messages cost it 0.1 s."""
+    """Spark starts a Python process for each query. Importing the classes of all messages would
+    make each start 0.1 s longer.
+    """
     pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
     run = subprocess.run(
         [sys.executable, "-c", _SHOW], capture_output=True, text=True, check=True, timeout=300

@@ -19,7 +19,7 @@ BASE = {"kafka.bootstrap.servers": "127.0.0.1:9092", "subscribe": "web, logs"}
 
 
 def parsed(streaming: bool | None = None, **more: str) -> SourceOptions:
-    """Parse the base and more options. An underscore pair stands for a dot."""
+    """Parse the basic options and these. Two underscores in a name stand for a dot."""
     return parse_options(
         {**BASE, **{name.replace("__", "."): text for name, text in more.items()}},
         streaming=streaming,

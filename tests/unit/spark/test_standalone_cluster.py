@@ -19,7 +19,7 @@ from kafka_edu.spark.standalone_cluster import (
 
 @pytest.fixture
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the place of a Java that is the only one here, next to a Spark that has one jar."""
+    """Return the path of the only Java that can be found. There is also a Spark with one jar."""
     program = tmp_path / "java" / "bin" / "java"
     program.parent.mkdir(parents=True)
     jars = tmp_path / "spark" / "jars"
@@ -81,7 +81,7 @@ def test_executors_find_nothing_of_ours(
 
 
 def test_two_clusters_can_run_on_one_machine(java: Path, tmp_path: Path) -> None:
-    """The master's REST server would listen on the fixed port 6066."""
+    """The master's REST server is switched off, because it would listen on the fixed port 6066."""
     pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
     options = environment(Java(java, 21, frozenset()), tmp_path)["SPARK_DAEMON_JAVA_OPTS"]
     assert "-Dspark.master.rest.enabled=false" in options.split()

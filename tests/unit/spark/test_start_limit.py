@@ -1,4 +1,4 @@
-"""A JVM that hardly gets a core starts slowly, and that is no failure."""
+"""A JVM that hardly gets a core starts slowly, and this is not a failure."""
 
 import pytest
 
@@ -17,7 +17,7 @@ class Machine:
     def passes(
         self, seconds: float, processor_s: float | None = 0.0, waited_s: float = 0.0, pid: int = 1
     ) -> None:
-        """Let the time pass for both. Program `pid` uses the processor, or waits for it."""
+        """Let time pass for both programs. Program `pid` uses the processor, or waits for it."""
         for each, was in self.usage.items():
             used = was.processor_s
             if each == pid and processor_s is not None and used is not None:

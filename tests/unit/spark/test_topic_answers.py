@@ -1,4 +1,4 @@
-"""The end of a topic of answers is the one that it has when the reading begins."""
+"""A topic of answers is read up to the end that it had when the reading began."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Row(NamedTuple):
 
 
 class GrowingTopic:
-    """A consumer of one partition, to which a query writes while it is read."""
+    """A consumer of one partition. A query writes to this partition while the consumer reads."""
 
     def __init__(self, end: int) -> None:
         self._end = end
@@ -38,7 +38,7 @@ class GrowingTopic:
         return self._at
 
     def poll(self, timeout_ms: float) -> list[Row]:
-        """Return two records, the last of which may be newer than the end that was asked for."""
+        """Return two records. The last one may be newer than the end that was asked for."""
         rows = [
             Row(json.dumps({"partition": 0, "offset": at, "status": 200}).encode())
             for at in (self._at, self._at + 1)

@@ -1,4 +1,4 @@
-"""The table of acts: its sentences have what they name, and words of a shell become values."""
+"""The table of acts: a title names the act's parameters, and words of a shell become values."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Children as the supervisor sees them: every way to end, pausing, and that none outlives its
+"""Children of the supervisor: every way in which they end, pausing, and that none outlives its
 parent.
 """
 
@@ -150,7 +150,7 @@ def test_pause_and_resume(tmp_path: Path) -> None:
 
 
 def test_the_first_cause_of_a_program_in_java_is_its_reason(tmp_path: Path) -> None:
-    """Apache's ZooKeeper writes a trace of the stack. Its last cause is what happened first."""
+    """Apache's ZooKeeper writes a stack trace. The last cause in it is what happened first."""
 
     async def story(bench: Bench) -> None:
         await bench.child.start()

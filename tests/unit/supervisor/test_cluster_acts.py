@@ -1,4 +1,6 @@
-"""Acts: what they do, and how they are refused, in each state of what they need."""
+"""Acts on a cluster: what they do, and how they are refused, for each state of the processes they
+need.
+"""
 
 import asyncio
 import contextlib
@@ -36,7 +38,7 @@ CUT = LinkFault(cut=True)
 
 
 class Acts:
-    """The acts on a cluster of one broker, none of whose processes runs."""
+    """The acts on a cluster of one broker. None of the cluster's processes runs."""
 
     def __init__(self, folder: Path, relay: ProcessState | None) -> None:
         self.changes: list[tuple[Link, LinkFault]] = []
@@ -203,7 +205,9 @@ def test_a_link_covers_the_control_plane_whose_port_stands_in_the_brokers_znode(
 
 
 class Brokers:
-    """The acts on brokers 0 and 1, whose states a test sets and whose control lines it sees."""
+    """The acts on brokers 0 and 1. The test sets the brokers' states, and sees the control lines
+    that are sent to them.
+    """
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.states = dict.fromkeys((0, 1), ProcessState.RUNNING)
@@ -383,7 +387,7 @@ def test_a_broker_that_is_not_cut_off_is_asked_first(brokers: Brokers) -> None:
 
 
 class Asked:
-    """An admin client that keeps the route of each call. Each call succeeds."""
+    """An admin client that keeps the route of each call. All calls succeed."""
 
     def __init__(self) -> None:
         self.routes: list[Route] = []
@@ -424,7 +428,7 @@ def test_a_topic_is_created_also_if_the_answer_of_the_controller_was_lost(
     given: list[object] = []
 
     class Controller:
-        """An admin client of a cluster whose first new topic is created without an answer."""
+        """An admin client whose first new topic is created, although the answer is lost."""
 
         def __init__(self, settings: Mapping[str, object]) -> None:
             given.append((settings["client.id"], settings["retries"]))
@@ -554,7 +558,7 @@ def test_an_act_that_nobody_answers_ends_early_if_something_does_not_run(
 def test_a_process_that_is_paused_while_it_should_answer_is_not_waited_for(
     tmp_path: Path, state: ProcessState, todo: str
 ) -> None:
-    """The line has arrived, and then the process is paused, or ends."""
+    """The control line has arrived at the process. Then the process is paused, or ends."""
     folder = ClusterFolder(tmp_path)
     folder.broker(0).mkdir(parents=True)
 

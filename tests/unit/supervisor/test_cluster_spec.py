@@ -1,4 +1,6 @@
-"""The settings of a cluster: ports picked and kept, what `up` remembers, those of the brokers."""
+"""The settings of a cluster: ports that are picked and kept, settings that `up` remembers, and the
+brokers' settings.
+"""
 
 import socket
 from pathlib import Path
@@ -108,7 +110,7 @@ def test_server_properties(tmp_path: Path) -> None:
 
 
 def test_a_control_plane_gets_a_listener_of_its_own(tmp_path: Path) -> None:
-    """Named for all brokers, and for one alone; a configuration that a broker takes."""
+    """The listener may be named for all brokers or for one. A broker accepts the configuration."""
     folder = ClusterFolder.of("c", tmp_path)
     for wish in (
         Wish(1, props={"control.plane.listener.name": "CONTROL"}),
@@ -186,8 +188,8 @@ def test_a_spec_from_before_there_were_ensembles(tmp_path: Path) -> None:
 def test_groups_and_transactions_work_with_few_brokers(
     tmp_path: Path, brokers: int, expected: dict[str, str]
 ) -> None:
-    """By Kafka's defaults their topics want three brokers; on fewer a group would wait for its
-    coordinator for ever.
+    """By Kafka's defaults, the topics of groups and transactions need three brokers. With fewer
+    brokers, a group would wait for its coordinator for ever.
     """
     folder = ClusterFolder.of("a", tmp_path)
     found = plan("a", Wish(brokers=brokers), None, tmp_path).server_properties(0, folder)

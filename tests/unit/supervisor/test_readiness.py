@@ -24,7 +24,7 @@ def answer(controller: int, *brokers: int) -> MetadataResponse:
 
 
 class ScriptedClient:
-    """Answers Metadata from a script by port. The last answer stays."""
+    """Answers Metadata from a script, for each port. The last answer is repeated."""
 
     answers: Mapping[int, list[MetadataResponse]] = {}
 
@@ -91,7 +91,7 @@ def test_a_controller_that_is_not_registered_is_none(brokers) -> None:
 
 
 def test_a_broker_of_ours_that_does_not_run_is_no_controller(brokers) -> None:
-    """It was killed, and ZooKeeper lists it until its session expires."""
+    """The broker was killed, but ZooKeeper lists it until its session expires."""
     brokers({1: [answer(0, 0, 1)]})
     controller, seen = wait([1], [1], lambda broker, _: broker == 1, 20)
     assert controller is None

@@ -1,4 +1,6 @@
-"""The relay's routes, in virtual time: bytes pass, are held by a cut, and go on when healed."""
+"""The relay's routes, in virtual time: bytes pass, wait while the link is cut, and go on when it is
+healed.
+"""
 
 import asyncio
 import json

@@ -162,7 +162,9 @@ def test_another_rhythm_takes_the_place_of_the_first(bench: Bench) -> None:
 
 
 def test_a_process_that_stands_still_can_be_stopped(bench: Bench) -> None:
-    """It could not react to SIGTERM, so it goes on for that, as a paused one does."""
+    """A process that stands still cannot react to SIGTERM. So it is continued first, like a paused
+    process.
+    """
 
     async def story() -> None:
         bench.begin(LONG)

@@ -26,7 +26,7 @@ STAYS = (
 
 
 class Stage:
-    """A supervisor of one broker, which is a program that stays and ignores SIGTERM."""
+    """A supervisor of one broker. The broker is a program that only waits and ignores SIGTERM."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.folder = ClusterFolder.of("c", tmp_path)

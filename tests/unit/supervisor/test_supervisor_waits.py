@@ -1,4 +1,6 @@
-"""A start judges its own broker: what else ends or lags meanwhile does not make it fail."""
+"""A start waits only for the broker that is started: others may end or lag, and the start does not
+fail.
+"""
 
 import asyncio
 import os
@@ -26,7 +28,9 @@ def port_of(supervisor: Supervisor, broker: int) -> int:
 
 
 class Stage:
-    """A supervisor whose brokers are idle programs, which list each other on the test's order."""
+    """A supervisor whose brokers are idle programs. The test says when a broker lists the
+    others.
+    """
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = ClusterFolder.of("c", tmp_path)

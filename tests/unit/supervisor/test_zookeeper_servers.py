@@ -13,7 +13,7 @@ from kafka_edu.zk.embedded.main import parse
 
 
 def test_a_broker_may_have_a_session_of_a_minute(tmp_path: Path) -> None:
-    """With the tick of 500 ms, 20 ticks would end it after ten seconds."""
+    """With the tick of 500 ms, a limit of 20 ticks would end the session after ten seconds."""
     spec, folder = plan("z", Wish(brokers=1), None, tmp_path), ClusterFolder.of("z", tmp_path)
     commands: list[list[str]] = []
     tracer = Tracer(SUPERVISOR, MockTime(0))

@@ -1,4 +1,6 @@
-"""The timer benchmark: it runs, its contestants are timers, and its report has the common form."""
+"""The timer benchmark: it runs, it compares timers that work, and its report has the common
+form.
+"""
 
 import gc
 import json

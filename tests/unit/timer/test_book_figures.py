@@ -70,7 +70,9 @@ def place(wheel: TimingWheel, deadline_ms: int) -> tuple[int, int] | None:
 
 
 def test_000_one_wheel_2_8_and_19_ms() -> None:
-    """图 6-7. 2 ms → 时间格 2; then, at 2 ms, 8 ms → 10 and 19 ms → 1, a bucket used again."""
+    """图 6-7. A task of 2 ms goes into bucket (时间格) 2. Then, at 2 ms, a task of 8 ms goes into
+    bucket 10, and one of 19 ms into bucket 1, which is used again.
+    """
     book = Book()
     assert where(book.add("2", 2)) == (1, 2)
     book.until(2)
@@ -84,9 +86,9 @@ def test_000_one_wheel_2_8_and_19_ms() -> None:
 
 
 def test_000_three_levels_350_and_450_ms() -> None:
-    """图 6-8. 350 ms → level 2, bucket 17. 450 ms → level 3, bucket 1.
+    """图 6-8. A task of 350 ms goes to level 2, bucket 17, and one of 450 ms to level 3, bucket 1.
 
-    446, 455 and 473 ms go into the same bucket: it holds all of [400, 800), due at 400.
+    446, 455 and 473 ms go into the same bucket: it holds all of [400, 800), and is due at 400.
     """
     book = Book()
     assert where(book.add("350", 350)) == (2, 17)
@@ -101,10 +103,10 @@ def test_000_three_levels_350_and_450_ms() -> None:
 
 
 def test_000_demotions_of_450_ms_at_400_440_and_450() -> None:
-    """降级 of the task of 450 ms.
+    """The demotions (降级) of the task of 450 ms.
 
-    At 400, 50 ms are left: level 2, [40, 60) from then. At 440, 10 ms are left: level 1, [10, 11).
-    At 450 it is due.
+    At 400, 50 ms are left: the task moves to level 2, into the bucket of [40, 60) from then. At
+    440, 10 ms are left: it moves to level 1, into the bucket of [10, 11). At 450 it is due.
     """
     book = Book()
     task = book.add("450", 450)
@@ -128,7 +130,7 @@ def test_000_demotions_of_450_ms_at_400_440_and_450() -> None:
 def test_000_a_clock_is_three_wheels_of_60_60_and_12() -> None:
     """秒钟 1 s x 60, 分钟 1 min x 60, 时钟 1 h x 12.
 
-    The text of the book has 1 ms for the first (see Errata).
+    The book's text has a tick of 1 ms for the first wheel (see Errata).
     """
     queue = DelayQueue()
     seconds = TimingWheel(SECOND, 60, 0, queue, level=1)
@@ -211,7 +213,9 @@ def test_002_one_deadline_is_in_the_same_bucket_whenever_it_is_added(now_ms: int
 
 @pytest.mark.parametrize(("now_ms", "first", "last"), [(100, 101, 107), (101, 102, 108)])
 def test_002_the_range_of_a_wheel_moves_with_its_hand(now_ms: int, first: int, last: int) -> None:
-    """图 3-76. At 100: [101..107]; at 101: [102..108]. What is due now is in no bucket."""
+    """图 3-76. At 100, the buckets hold the times 101 to 107; at 101, the times 102 to 108. A task
+    that is due now is in no bucket.
+    """
     wheel = TimingWheel(1, 8, 100, DelayQueue())
     wheel.advance_clock(now_ms)
     taken = [
@@ -224,7 +228,9 @@ def test_002_the_range_of_a_wheel_moves_with_its_hand(now_ms: int, first: int, l
 
 
 def test_002_a_task_is_due_exactly_at_its_time() -> None:
-    """12:01:00, set at 12:00:00, tick 1 s, 60 buckets: not at 12:01:00.500 and not at 12:01:01."""
+    """A task is set at 12:00:00 for 12:01:00, with ticks of 1 s and 60 buckets. It must not run at
+    12:01:00.500 or at 12:01:01.
+    """
     noon = 12 * HOUR
     book = Book(tick_ms=SECOND, wheel_size=60, start_ms=noon)
     assert place(TimingWheel(SECOND, 60, noon, DelayQueue()), noon + 61 * SECOND) == (

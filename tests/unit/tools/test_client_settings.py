@@ -1,5 +1,5 @@
-"""A tool gives its client the settings that the client has. It reports addresses that cannot be
-reached, and each only once in a while.
+"""A tool passes on the settings that its client knows. It reports addresses that cannot be reached,
+and each address only once in a while.
 """
 
 import pytest

@@ -1,5 +1,5 @@
-"""The end of the console consumer: by its own limits with 0, by its client's error with a message
-and 1.
+"""How the console consumer ends: with exit code 0 at its own limits, and with a message and exit
+code 1 after an error of its client.
 """
 
 from collections.abc import Mapping

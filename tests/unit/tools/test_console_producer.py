@@ -35,9 +35,10 @@ def settings(*words: str) -> ProducerConfig:
 
 
 def test_a_record_lives_as_long_as_its_tries() -> None:
-    """request.timeout.ms 1500, linger 1000, three retries with 100 ms between them.
+    """request.timeout.ms is 1500, linger 1000, and there are three retries with 100 ms between
+    them.
 
-    The default of delivery.timeout.ms would be two minutes of silence.
+    With the default of delivery.timeout.ms, the tool would say nothing for two minutes.
     """
     assert settings().delivery_timeout_ms == 1000 + 4 * 1500 + 3 * 100
     words = ["--timeout", "0", "--message-send-max-retries", "0", "--request-timeout-ms", "700"]

@@ -38,7 +38,9 @@ def explained(
 
 
 def check(path: str, data: bytes) -> None:
-    """Check that the pieces of the file are its bytes, each once and in order, and the text."""
+    """Check that the pieces are the file's bytes, each once and in order, and that the text fits
+    and can be printed.
+    """
     for deep in (False, True):
         lines = explained(path, data, deep=deep)
         pieces = [line for line in lines if isinstance(line, Piece) and line.depth == 0]

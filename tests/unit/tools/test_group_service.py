@@ -115,7 +115,7 @@ def test_a_group_that_is_not_ready_in_time(error: ClientException, end: str) -> 
 
 
 def test_an_error_that_a_wait_cannot_change_is_raised_at_once() -> None:
-    """The second answer is there to be taken by a service that asks again."""
+    """A service that asks again would get the second answer."""
     admin = FakeAdmin(BrokerException(Errors.GROUP_AUTHORIZATION_FAILED), described("Stable"))
     with pytest.raises(BrokerException, match="GROUP_AUTHORIZATION_FAILED"):
         asyncio.run(service_of(admin).describe("g"))

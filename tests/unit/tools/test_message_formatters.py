@@ -1,6 +1,6 @@
 """How console-consumer's formatters show a record.
 
-Those of internal topics were compared by hand with Kafka's on one log of 2.0.1.
+The formatters of internal topics were compared by hand with Kafka's, on one log of 2.0.1.
 """
 
 import struct

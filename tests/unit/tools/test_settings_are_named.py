@@ -1,7 +1,7 @@
 """Topic settings, quotas and credentials without effect are named in broker.log when a client sets
 them.
 
-The answers on the wire stay Kafka's.
+The responses are the same as Kafka's.
 """
 
 import pytest

@@ -1,7 +1,7 @@
-"""zookeeper-shell without a server: its texts, which release's form they have, its paths and access
+"""zookeeper-shell without a server: its texts, the release whose form they have, paths and access
 lists.
 
-tests/interop compares it with ZooKeeper's own.
+tests/interop compares the shell with ZooKeeper's own.
 """
 
 import pytest

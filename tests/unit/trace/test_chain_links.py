@@ -1,5 +1,5 @@
-"""Links between processes on traces that are made to mislead: a sibling, the latest earlier event,
-a number that occurs twice.
+"""Links between processes. In these traces a wrong event looks like the cause: a sibling of the
+cause, the latest event before, or an event with the same number.
 """
 
 from typing import Final, NamedTuple
@@ -46,7 +46,7 @@ from kafka_edu.trace.reader import History, Link, link_fault
 
 
 class Story:
-    """Tells facts of several processes, one after the other, a ms apart."""
+    """Emits facts of several processes, one after the other, a millisecond apart."""
 
     def __init__(self) -> None:
         self.history = History()
@@ -94,7 +94,9 @@ def notified(path: str, session: int, after: int, type: str = "CHILDREN_CHANGED"
 
 
 def test_of_two_watches_on_one_path_each_is_linked_to_its_own(story: Story) -> None:
-    """The second fired before the first was heard of: the latest earlier event is the wrong one."""
+    """The second watch fired before the broker heard of the first one. So the latest event before a
+    notification is not always its cause.
+    """
     first = story.tell(ZOOKEEPER, fired("/brokers/ids", 7, 90))
     second = story.tell(ZOOKEEPER, fired("/brokers/ids", 7, 95))
     hears_first = story.tell(1, notified("/brokers/ids", 7, 89))

@@ -1,4 +1,6 @@
-"""Which samples a subscriber gets: what changed at once, and what nobody looks at once a second."""
+"""Which samples a subscriber gets: changes at once, and values that nobody looks at once a
+second.
+"""
 
 from kafka_edu.trace.event import Envelope, Event, Source
 from kafka_edu.trace.events.purgatory import PurgatorySampled, PurgatoryState
@@ -33,7 +35,9 @@ def moved(partition: int, leo: int) -> PartitionOffsets:
 
 
 class Samples:
-    """Samples of ten ticks a second, and what a subscriber gets of them."""
+    """Gives samples to a GaugeChoice, ten ticks a second, and returns those that a subscriber
+    gets.
+    """
 
     def __init__(self, choice: GaugeChoice) -> None:
         self._choice = choice

@@ -1,4 +1,4 @@
-"""Lines made by compiled functions are those of the general encoder of JSON."""
+"""Lines made by compiled functions are the same as those of the general JSON encoder."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""A subscriber in the same process gets the same lines in memory as another one over a socket."""
+"""A subscriber in the same process gets its lines in memory. A subscriber over a socket gets the
+same lines.
+"""
 
 import asyncio
 

@@ -83,7 +83,9 @@ def lost(number: int) -> SessionLost:
 
 
 def tracer() -> tuple[Tracer, RingSink]:
-    """Return a tracer and the sink that sees everything, also how others fail."""
+    """Return a tracer and a sink that gets every event, even the reports about sinks that
+    failed.
+    """
     trace, witness = Tracer(Source.of_broker(1), MockTime()), RingSink()
     return trace, witness
 
@@ -246,8 +248,9 @@ def test_each_sink_of_ours_is_removed_when_it_fails(make: Callable[[Tracer], Sin
 
 
 def test_the_classes_above_are_all_that_are_attached_to_a_tracer() -> None:
-    """A new sink must be tried above. Those of the simulator, chapters and exercises keep events in
-    a list, and live in a process that measures nobody.
+    """Every sink class must be in this list, and be tested above. The sinks of the simulator,
+    chapters and exercises are left out: they keep events in a list, in a process that is not
+    measured.
     """
     root = Path(__file__).parents[3] / "kafka_edu"
     found = {

@@ -1,4 +1,6 @@
-"""Events: numbers, causes, sinks, the form on the wire, and one history out of several brokers."""
+"""Events: numbers, causes, sinks, the form on the wire, and one history made from several
+brokers.
+"""
 
 import asyncio
 import gc
@@ -411,7 +413,9 @@ def test_a_slow_subscriber_gets_a_gap_and_a_new_snapshot() -> None:
 
 
 def test_a_subscriber_that_missed_gauges_gets_a_new_snapshot() -> None:
-    """Many gauges are sent only when they have changed. One that is left out must be made good."""
+    """Many gauges are sent only when they have changed. If one was left out, the subscriber must
+    get its value in another way.
+    """
     tracer = Tracer(Source.of_broker(1), MockTime())
     tracer.on_snapshot(lambda: [ProbeState(values=())])
     tracer.on_gauges(lambda: [ProbeGrown(before=1)])

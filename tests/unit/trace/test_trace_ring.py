@@ -67,8 +67,8 @@ class RingInTime:
         return iter([b"state\n"])
 
     def tick_with_large_state(self) -> int:
-        """Tick, where a keyframe has ten lines of 4 ms each. Return how long the tick took, in
-        ms.
+        """Tick, and let a keyframe have ten lines that take 4 ms each. Return how long the tick
+        took, in ms.
         """
         began_us = self.clock.now_us
 

@@ -573,7 +573,9 @@ def test_a_cluster_that_goes_down_says_so() -> None:
 
 
 def test_a_controller_that_slept_through_its_session_does_not_unseat_the_new_one() -> None:
-    """Pause the controller, let its session expire, resume it: it reads -1 before it reads 2."""
+    """The controller is paused, its session expires, and it is resumed. Then it first reads that
+    there is no controller (-1), and only later that broker 2 is the controller.
+    """
     story = Story()
     view = running(story)
     for broker in (1, 2):
@@ -733,7 +735,7 @@ def test_a_broker_that_the_supervisor_did_not_start_is_a_guest() -> None:
 
 
 def test_a_guest_may_be_the_controller_and_its_word_counts() -> None:
-    """It sends no events. So what it tells our brokers stands in for what it would tell us."""
+    """The guest itself sends no events. So the view uses what the guest tells our brokers."""
     story = Story()
     with_a_guest(story, controller=GUEST)
     story.tell(0, ActiveControllerChanged(controller_id=GUEST))
@@ -783,7 +785,7 @@ def test_while_snapshots_arrive_it_reads_and_judges_nothing() -> None:
 
 
 def test_a_broker_that_we_saw_start_is_known_without_a_snapshot() -> None:
-    """A recording may begin with the start of a cluster: then its facts are all there is."""
+    """A recording may begin with the start of a cluster. Then it has facts, and no snapshot."""
     story = Story()
     story.tell(
         0,

@@ -169,7 +169,7 @@ def test_sigterm_moves_leadership_while_the_partition_stays_online(
 
 
 def event_of(story: Story, name: str, broker: int = 1, queue_size: int = 1) -> Envelope:
-    """Tell of an event that was queued and begun; return its beginning."""
+    """Emit a controller event that is queued and then started. Return the event of the start."""
     queued = story.tell(broker, ControllerEventQueued(name=name, detail="", queue_size=queue_size))
     return story.tell(
         broker, ControllerEventStarted(name=name, detail="", queued_us=1_000), 1, queued

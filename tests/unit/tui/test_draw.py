@@ -38,7 +38,9 @@ def source_of(replay: Path) -> EventSource:
 
 @pytest.fixture(autouse=True)
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A recording takes half a second to read, and each test draws from one."""
+    """Reading a recording takes half a second, and each test draws from one. So each is read
+    once.
+    """
     monkeypatch.setattr(
         "tui.draw.command.read_events",
         lambda _, files, *, gauges: source_of(*files),
@@ -102,7 +104,9 @@ def test_each_kind_is_drawn_with_a_legend_and_can_be_read_on_a_phone(
 
 
 def test_a_cluster_before_and_after_a_kill(tmp_path: Path) -> None:
-    """Chapter 05 kills a controller; the next one leads what it led."""
+    """In chapter 05 a controller is killed. The next controller leads the partitions that it
+    led.
+    """
     svg = drawn(tmp_path, "cluster", "--from", "1", "--at", "5")
     found = texts(svg)
     assert found.count("controller") == 3, "the legend, and one at each moment"
@@ -129,7 +133,7 @@ def test_the_way_through_the_machine_is_numbered(tmp_path: Path) -> None:
 
 
 def test_between_two_moments_only_what_lies_between_is_on_the_way(tmp_path: Path) -> None:
-    """At a single moment nothing happens, so the present state stands alone."""
+    """Within a single moment nothing happens, so only the present state is drawn."""
     whole = texts(drawn(tmp_path, "group", "load"))
     assert "1" in whole
     quiet = texts(drawn(tmp_path, "replica", "ch05-0", "1", "--from", "-0", "--at", "-0"))

@@ -1,4 +1,4 @@
-"""The glossary: every screen has its word, and the page is as the file says."""
+"""The glossary: every screen has a Chinese word, and docs/glossary.md agrees with the file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The Log screen's state: segments, limits, what goes next and what has gone."""
+"""The Log screen's state: segments, limits, what is deleted next, and what was deleted."""
 
 from typing import Any
 

@@ -99,7 +99,7 @@ def test_of_a_time_with_facts_only_the_size_of_a_log_is_not_known() -> None:
 
 
 def test_of_a_time_with_facts_only_what_samples_report_is_not_known() -> None:
-    """The broker was seen to start, so that its state is known without a snapshot."""
+    """The view has seen the broker's start, so the broker's state is known without a snapshot."""
     story, model = Story(), Model("demo")
     started = ProcessStarted(process="broker-1", child=Source.of_broker(1), pid=101)
     story.tell(SUPERVISOR, started)

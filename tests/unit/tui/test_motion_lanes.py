@@ -1,4 +1,6 @@
-"""One record's way, to scale: true times at true columns, and moves that lead from mark to mark."""
+"""The way of one record, drawn to scale: each time is at its true column, and moves lead from mark
+to mark.
+"""
 
 from kafka_edu.trace.event import Envelope, Source
 from kafka_edu.trace.events.log import SegmentRead

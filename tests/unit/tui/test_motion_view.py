@@ -1,4 +1,6 @@
-"""Slow motion: what travels is what happened, each station linked to the next by the reader."""
+"""Slow motion: a record travels as it really did, and each station is linked to the next by the
+chain of causes.
+"""
 
 from functools import cache
 from pathlib import Path

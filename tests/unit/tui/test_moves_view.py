@@ -1,4 +1,6 @@
-"""The Moves screen's state: what moves, in which phase, how far, and which throttles hold it."""
+"""The Moves screen's state: what moves, in which phase, how far, and which throttles hold it
+back.
+"""
 
 from typing import Any
 

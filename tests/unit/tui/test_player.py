@@ -1,4 +1,6 @@
-"""Time: going back takes a keyframe, a live view pauses while the cluster runs on, breakpoints."""
+"""Time in the dashboard: going back uses a keyframe, a live view pauses while the cluster goes on,
+and breakpoints.
+"""
 
 import gzip
 import time
@@ -293,7 +295,9 @@ def test_the_rings_facts_stand_before_what_was_watched() -> None:
 
 
 def test_where_the_watching_began_the_rings_facts_are_known() -> None:
-    """The dashboard began with an empty model. Now facts stand before this moment."""
+    """The dashboard began with an empty model. Later, facts of the rings were put before that
+    moment.
+    """
     story, model = Story(), Model("demo")
     older = [shrunk(story), *failing(story, 30)]
     frames = list(filter(None, keyframes_of(older, "demo")))

@@ -14,7 +14,7 @@ from tui.presenter.stage import Stage, StageError
 
 
 class Simulation:
-    """Answers the first request late, and refuses the next one if it `refuses`."""
+    """Answers requests when `answers` is set. If it `refuses`, the first of them is refused."""
 
     def __init__(self, refuses: bool = False) -> None:
         self.asked: list[str] = []

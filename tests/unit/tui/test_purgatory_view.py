@@ -262,7 +262,9 @@ def test_its_memory_is_bounded() -> None:
 
 
 def test_another_place_lets_go_of_an_operation_that_does_not_wait_there() -> None:
-    """Otherwise the detail of a wait that has ended would stay next to another purgatory's list."""
+    """If the operation stayed chosen, its details would stay next to the list of another
+    purgatory.
+    """
     view, choice = PurgatoryView(), PurgatoryChoice()
     ended = OperationKey(broker=1, purgatory="Rebalance", operation=7)
     for move in (choice.move_name, choice.move_broker):

@@ -1,4 +1,4 @@
-"""A reducer gets the events that it says it reads, and needs no others."""
+"""A reducer gets only the event types that it names, and needs no others."""
 
 import ast
 import gzip

@@ -74,7 +74,9 @@ class Told:
         return self.model.replication
 
     def offsets(self, leo: int, hw: int, *followers: tuple[int, int, int]) -> ReplicationView:
-        """The leader's sample; of each follower (broker, LEO, ms since it caught up)."""
+        """Emit samples, and return the view. Each follower is (broker, LEO, ms since it caught
+        up).
+        """
         now_ms = self.story.now_ms
         progress = PartitionProgress(
             log_start=0,
@@ -510,7 +512,9 @@ def test_offsets_that_only_a_fact_has_said_are_not_known() -> None:
 
 
 def test_records_that_acks_1_had_acknowledged_are_counted() -> None:
-    """Only the answers of the old leader count: the new one has given the offsets out again."""
+    """Only the answers of the old leader count, because the new leader uses the same offsets
+    again.
+    """
     told = Told()
 
     def answered(broker: int, acks: int, first: int, end: int, error: str = "NONE") -> None:

@@ -1,4 +1,4 @@
-"""The load of a simulated cluster: what it asks of the simulation."""
+"""The load on a simulated cluster: which acts it asks of the simulation."""
 
 import asyncio
 import json
@@ -60,7 +60,9 @@ def test_the_options_of_the_command_are_those_of_the_act(tmp_path: Path) -> None
 
 
 def test_the_simulation_says_whether_a_load_runs(tmp_path: Path) -> None:
-    """A load ends by itself, or is there again, when the run goes on or back."""
+    """When the run goes on, a load may end by itself. When the run goes back, a load may exist
+    again.
+    """
     folder = ClusterFolder(tmp_path / "sim")
     simulation, load = Simulation(folder), SimulatedLoad(by_socket(folder))
     asyncio.run(load.start())

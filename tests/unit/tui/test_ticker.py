@@ -1,4 +1,4 @@
-"""The ticker: sentences, causes, one line for the same fact about many, and chains across
+"""The ticker: sentences, causes, one line for equal facts about many things, and chains across
 processes.
 """
 
@@ -372,7 +372,9 @@ def test_a_hop_has_a_short_form_to_fold_and_a_line_with_its_numbers() -> None:
 
 
 def test_a_kill_is_the_beginning_of_its_chain_for_who_begins_to_look_later() -> None:
-    """The broker's snapshot says whose session it is: without it nothing links kill and expiry."""
+    """The broker's snapshot names the broker's session. Without it nothing would link the kill and
+    the expiry of the session.
+    """
     story = Story()
     zookeeper = Source(SourceKind.ZOOKEEPER, 1)
     story.tell(1, snapshot_of_a_broker(session_id=7, pid=101))
@@ -452,7 +454,7 @@ def test_the_cause_is_never_cut_off_for_the_subjects(room: int) -> None:
 
 
 def test_a_quiet_fact_has_the_lane_of_its_process_where_every_fact_is_shown() -> None:
-    """It is no news, so among the news the supervisor has no lane yet."""
+    """The fact is not news. So in the list of news, the supervisor has no lane yet."""
     story, model = Story(), Model("demo")
     started = SupervisorStarted(cluster="demo", pid=7, brokers=(0, 1), zookeeper="embedded")
     story.tell(SUPERVISOR, started)
@@ -465,7 +467,9 @@ def test_a_quiet_fact_has_the_lane_of_its_process_where_every_fact_is_shown() ->
 
 
 def test_a_kill_stands_above_what_it_caused_though_it_was_seen_later() -> None:
-    """The followers see their connections close 20 ms before the supervisor sees the end."""
+    """The followers see their connections close 20 ms before the supervisor sees the process
+    end.
+    """
     story, ticker = Story(), Ticker()
     failed = FetcherFailed(leader=1, reason="LinkLostError: closed by the other side")
     story.tell(0, elected(7))

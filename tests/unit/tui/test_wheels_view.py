@@ -225,7 +225,7 @@ def test_a_dead_brokers_timers_go_with_it() -> None:
 def sample(
     story: Story, clock_ms: int, *, demoted: int, cancelled: int, **held: tuple[int, ...]
 ) -> None:
-    """Tell one sample: the timer's totals, then its wheels (`l2=slots(…)`)."""
+    """Emit one sample: the timer's totals, and then its wheels (`l2=slots(…)`)."""
     story.tell(
         1,
         TimerSampled(

@@ -210,7 +210,9 @@ FIRED: Final = WatchFired(
 
 
 def watch_story(story: Story) -> Envelope:
-    """ZooKeeper tells broker 1 that /brokers/ids changed; the broker has received it."""
+    """ZooKeeper tells broker 1 that /brokers/ids has changed. Return the event in which the broker
+    receives this.
+    """
     story.tell(ZOOKEEPER, znode("/"))
     story.tell(1, BrokerRegistered(broker_id=1, broker_epoch=1, end_points=(), session_id=77))
     story.tell(ZOOKEEPER, FIRED._replace(path="/brokers/ids"))
@@ -390,7 +392,7 @@ def test_the_tree_opens_closes_and_reveals() -> None:
 
 
 def test_a_snapshot_whose_beginning_comes_last_is_still_one_snapshot() -> None:
-    """Its parts share their time; the event SnapshotBegins may be some µs younger."""
+    """All parts of the snapshot have the same time. Only SnapshotBegins may be some µs younger."""
     story = Story()
     story.tell(ZOOKEEPER, znode("/"))
     story.tell(ZOOKEEPER, znode("/a"))

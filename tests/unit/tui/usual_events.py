@@ -1,4 +1,4 @@
-"""Events that many tests need, with what most of them want. `_replace` changes the rest."""
+"""Events that many tests need, with common values. `_replace` changes single values."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ ELECTED: Final = LeaderElected(
 
 
 def killed(broker: int) -> ProcessEnded:
-    """Return the end of a broker's process by kill -9, as somebody asked."""
+    """Return the event that a broker's process was ended by kill -9, as somebody had asked."""
     return ProcessEnded(
         process=f"broker-{broker}",
         child=Source.of_broker(broker),
@@ -39,7 +39,7 @@ def killed(broker: int) -> ProcessEnded:
 
 
 def runs(broker: int) -> ProcessSnapshot:
-    """Return a broker's process as the supervisor's snapshot has it."""
+    """Return a broker's process as it appears in the supervisor's snapshot."""
     return ProcessSnapshot(
         process=f"broker-{broker}",
         child=Source.of_broker(broker),
@@ -50,7 +50,9 @@ def runs(broker: int) -> ProcessSnapshot:
 
 
 def znode(path: str, data: str = "") -> ZnodeSnapshot:
-    """Return a znode of a snapshot, as it was created, without children."""
+    """Return a znode in a snapshot, which has not changed since its creation and has no
+    children.
+    """
     return ZnodeSnapshot(
         path=path,
         czxid=0,

@@ -1,4 +1,6 @@
-"""The embedded ZooKeeper as a process: ready, events, one server a folder, a clean end."""
+"""The embedded ZooKeeper as a process: when it is ready, its events, only one server for each
+folder, and a clean end.
+"""
 
 import subprocess
 import sys

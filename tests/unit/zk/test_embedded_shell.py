@@ -169,7 +169,9 @@ def test_many_writes_share_one_fsync(world: World) -> None:
 
 
 def gate_before_the_disk(world: World) -> asyncio.Event:
-    """Start a server whose writes wait while the event is cleared. The event is set."""
+    """Start a server whose writes wait until an event is set. Return this event, which is set
+    now.
+    """
     gate = asyncio.Event()
     gate.set()
 

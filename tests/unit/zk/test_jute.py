@@ -1,4 +1,6 @@
-"""The wire of the embedded ZooKeeper, against kazoo's own encoding of the same requests."""
+"""The wire format of the embedded ZooKeeper, compared with kazoo's own encoding of the same
+requests.
+"""
 
 import pytest
 from kazoo.protocol import serialization as kazoo  # type: ignore[import-untyped]  # kazoo has no types

@@ -1,5 +1,5 @@
-"""KafkaZkClient on ZooKeeper in memory: its requests, how many at once, and its behaviour when
-things fail.
+"""KafkaZkClient on ZooKeeper in memory: its requests, how many are sent at once, and what happens
+when they fail.
 """
 
 import asyncio
@@ -275,7 +275,9 @@ def test_a_stray_controller_goes_and_one_in_office_stays(
     ), "another made it than the one that was seen"
 
     async def replaced_just_then() -> int:
-        """Delete the znode by hand after its owner was looked at, and elect someone."""
+        """Return the old owner. But first delete the znode by hand, and let a new controller be
+        elected.
+        """
         await zk_world.sessions["a"].delete("/controller")
         await a.register_controller_and_increment_epoch(1)
         return owner

@@ -1,4 +1,6 @@
-"""The handler between kazoo's thread and the loop: order, waking, and what kazoo waits with."""
+"""The handler between kazoo's thread and the loop: the order of calls, how the loop is woken, and
+the objects with which kazoo waits.
+"""
 
 import asyncio
 import os

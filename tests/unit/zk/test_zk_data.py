@@ -52,7 +52,7 @@ def writes(version: str) -> Iterator[tuple[str, bytes]]:
 
 
 def again(path: str, data: bytes, level: tuple[int, int]) -> bytes | None:
-    """Return the data decoded and encoded again, by the znode at `path`; None for a path that is
+    """Decode the data by the znode at `path`, and encode it again. Return None for a path that is
     not ours.
     """
     timestamp = int(str(decode_object(data).get("timestamp", 0)))
@@ -94,8 +94,8 @@ def again(path: str, data: bytes, level: tuple[int, int]) -> bytes | None:
 
 
 def by_number(data: bytes) -> bytes:
-    """Return a topic's JSON with its partitions by number, because Kafka writes them in the order
-    of a Scala hash map.
+    """Return a topic's JSON with its partitions sorted by number, because Kafka writes them in the
+    order of a Scala hash map.
     """
     fields = json.loads(data)
     fields["partitions"] = dict(sorted(fields["partitions"].items(), key=lambda item: int(item[0])))

@@ -1,4 +1,4 @@
-"""Put the folder of the live page together: the page, Pyodide, xterm.js, our modules, licences."""
+"""Build the folder of the live page: the page, Pyodide, xterm.js, our modules, and licences."""
 
 import hashlib
 import html
@@ -92,7 +92,9 @@ def _copied(package: NpmPackage, folder: Path) -> IncludedPackage:
 
 
 def _write_lock(pyodide: Path, target: Path) -> None:
-    """Write the list of Pyodide's own packages, without any: the page loads none of them."""
+    """Write Pyodide's list of packages (its lock file), and leave the list empty, because the page
+    loads none of Pyodide's packages.
+    """
     about = json.loads((pyodide / "pyodide-lock.json").read_text(encoding="utf-8"))
     (target / "pyodide-lock.json").write_text(
         json.dumps({"info": about["info"], "packages": {}}), encoding="utf-8"
@@ -100,7 +102,7 @@ def _write_lock(pyodide: Path, target: Path) -> None:
 
 
 def _write_licences(parts: list[IncludedPackage], folder: Path) -> None:
-    """Write a page that lists the packages of others, with their sizes and licences."""
+    """Write a page that lists the packages of other projects, with their sizes and licences."""
     (folder / _LICENCES).mkdir()
     rows = []
     for part in parts:
@@ -130,7 +132,9 @@ def _write_licences(parts: list[IncludedPackage], folder: Path) -> None:
 
 
 def _write_keeper(folder: Path) -> None:
-    """Write which files a later visit keeps, and their version, into the service worker."""
+    """Write into the service worker which files the browser keeps for a later visit, and their
+    version.
+    """
     kept = [path for name in _ALSO_KEPT for path in sorted(folder.glob(name))]
     also = [path.relative_to(folder).as_posix() for path in kept]
     # a browser refuses a list with the same file twice, and then keeps none

@@ -31,8 +31,8 @@ _ADDRESS: Final = re.compile(r'(href|src)="([^"]+)"')
 
 
 def version_of(root: Path, chapters: Chapters) -> str:
-    """Return a short hash of what decides a run: the modules, scenarios and chapters of the page.
-    A different version may run differently.
+    """Return a short hash of the modules, scenarios and chapters of the page. They decide what
+    happens in a run. If the hash is different, a run may be different too.
     """
     digest = hashlib.sha256(json.dumps(chapters).encode())
     files = {name: path for name, path in our_files(root).items() if not _is_of_exercises(name)}
@@ -93,7 +93,8 @@ def _write_text(tree: Tree, about: dict[str, Any], folder: Path) -> None:
 def _address(tree: Tree, page: str, link: str, folder: Path) -> str:
     """Return the address of a link of a chapter's page, as seen from the folder of the live page.
 
-    Pictures are copied. Pages are those of the site around the live page. Other files have no page.
+    A picture is copied into the folder. A link to a page leads to this page in the site around the
+    live page. A link to any other file leads to the page of the course (docs/course.md).
     """
     if re.match(r"[a-z][a-z0-9+.-]*:|#chapter=", link):
         return link

@@ -1,4 +1,6 @@
-"""Links from a marked number of a chapter's page to its moment in the live page."""
+"""Links from a marked number on a chapter's page to the moment in the live page at which a
+simulated run measures this number.
+"""
 
 import html
 import re
@@ -9,8 +11,9 @@ from kafka_edu.cli.docs_site.casts import MARK
 
 
 def with_moments(text: str, chapter: str, names: Collection[str], live: str) -> str:
-    """Return the text of a chapter's page, with a link after each marked number whose moment a
-    simulated run has. `names` are those that the run binds, and `live` is the live page's address.
+    """Return the text of a chapter's page, with links after marked numbers. A marked number gets a
+    link if its name is in `names`: the simulated run measures this number. `live` is the live
+    page's address.
     """
 
     def link(mark: re.Match[str]) -> str:

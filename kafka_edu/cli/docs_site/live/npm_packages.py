@@ -1,4 +1,4 @@
-"""Fetch the page's packages of others with npm, in the versions of the lock."""
+"""Fetch the live page's JavaScript packages with npm, in the versions of the lock file."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ class LiveError(Exception):
 
 
 class IncludedPackage(NamedTuple):
-    """A package of others that is part of the page, as the page of licences lists it."""
+    """A package of another project in the live page, as the page of licences lists it."""
 
     name: str
     version: str
@@ -52,10 +52,10 @@ def program(name: str) -> str:
 
 
 def fetched(locked: Path, *, dev: bool = False) -> Path:
-    """Return the folder node_modules with the packages of the lock in the folder `locked`.
+    """Return the folder node_modules with the packages of the lock file in the folder `locked`.
 
-    They are fetched once, and stay in the state folder. With `dev`, there are also the packages
-    that drive a browser in tests. Raises LiveError if that fails.
+    The packages are fetched once, and stay in the state folder. With `dev`, the folder also has the
+    packages that drive a browser in tests. Raises LiveError if the packages cannot be fetched.
     """
     npm = program("npm")
     digest = hashlib.sha256(b"".join((locked / name).read_bytes() for name in _LOCKED))
@@ -88,8 +88,8 @@ def fetched(locked: Path, *, dev: bool = False) -> Path:
 
 
 def packages(locked: Path, modules: Path) -> list[NpmPackage]:
-    """Return the packages that the page itself names, and not those that they would need under
-    Node.js.
+    """Return the packages that the page's package.json names. Packages on which these packages
+    depend are left out, because they are needed only under Node.js.
     """
     wanted = json.loads((locked / "package.json").read_text(encoding="utf-8"))["dependencies"]
     found = []

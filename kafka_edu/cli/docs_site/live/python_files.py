@@ -1,7 +1,7 @@
 """The Python modules of the page: our own, and the pure Python packages that the dashboard needs.
 
-Native packages stay out. `page/instead` has modules in place of two of them, and what needs the
-others (real sockets, processes, Spark) is not part of the page.
+Native packages are left out. `page/instead` has modules in place of two native packages. Code that
+needs any other native package (real sockets, processes, Spark) is not part of the page.
 """
 
 import gzip
@@ -136,7 +136,7 @@ def exercise_files(root: Path) -> dict[str, Path]:
 
 
 def our_files(root: Path) -> dict[str, Path]:
-    """Return our modules, and the files that they read: name in the archive → file."""
+    """Return our modules, and the files that these modules read: name in the archive → file."""
     return exercise_files(root) | {
         name: path
         for folder in OURS
@@ -164,8 +164,8 @@ def _files_of(name: str) -> Iterator[tuple[str, Path]]:
 
 
 def package_files() -> dict[str, Path]:
-    """Return the modules of others: name in the archive → file. Raises LiveError if one is
-    missing.
+    """Return the modules of other projects: name in the archive → file. Raises LiveError if a
+    package is missing.
     """
     return dict(sorted(pair for name in PACKAGES for pair in _files_of(name)))
 
@@ -186,7 +186,9 @@ def packages() -> list[IncludedPackage]:
 
 
 def _licence(about: importlib.metadata.Distribution) -> str:
-    """Return the name of a licence in one line. Some packages give it only as a classifier."""
+    """Return the name of a package's licence in one line. Some packages name their licence only in
+    a classifier.
+    """
     for field in ("License-Expression", "License"):
         if field in about.metadata:
             return str(about.metadata[field]).splitlines()[0]
@@ -199,8 +201,8 @@ def _licence(about: importlib.metadata.Distribution) -> str:
 def packed(files: Mapping[str, Path], modules: Path, script: Path) -> Packed:
     """Return the archive with compiled modules, and the memory of a Python that has imported them.
 
-    The page's Python makes both, under Node.js. They are kept in the state folder until a file
-    changes. Raises LiveError if a module cannot be compiled or imported.
+    The page's Python makes the archive and the memory, under Node.js. Both are kept in the state
+    folder until a file changes. Raises LiveError if a module cannot be compiled or imported.
     """
     digest = hashlib.sha256(f"{_FORMAT} {modules.parent.name}".encode() + script.read_bytes())
     for name, path in sorted(files.items()):
@@ -272,13 +274,15 @@ def _zipped(tree: Path, paths: list[Path]) -> bytes:
 
 
 def source_of(name: str) -> str:
-    """Return the name of a module's source. `name` may be that of its compiled form."""
+    """Return the name of a module's source file. `name` may be the name of the compiled file."""
     folder, compiled, file = name.rpartition("__pycache__/")
     return f"{folder}{file.partition('.')[0]}.py" if compiled else name
 
 
 def _is_in(name: str, left_out: tuple[str, ...], kept: tuple[str, ...]) -> bool:
-    """Return whether a file is in the archive. `kept` names exceptions from the patterns."""
+    """Return whether a file goes into the archive: `left_out` has patterns of names, and `kept`
+    names the exceptions.
+    """
     if name.endswith(".pyc"):
         return False
     return name in kept or not any(fnmatch(name, pattern) for pattern in left_out)

@@ -1,4 +1,6 @@
-"""The site of this checkout is built in strict mode, and what a user can do wrong is one line."""
+"""The site of this checkout is built in strict mode, and each mistake that a user can make is
+reported in one line.
+"""
 
 import importlib.util
 import json
@@ -31,9 +33,10 @@ ROOT = Path(__file__).resolve().parents[4]
 def test_the_site_is_built_searches_chinese_and_needs_no_other_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`build` itself follows each link and refuses other hosts, so it is enough that it returns.
+    """`build` itself follows each link and refuses links to other hosts. So the test only checks
+    that it returns.
 
-    Each film takes several seconds, so each commit has three of them.
+    Making a film takes several seconds, so each commit makes only three of the films.
     """
     monkeypatch.setattr(build_module, "films_of", lambda tree: drawn(films_of(tree), 3))
     site = build(ROOT, tmp_path / "site")

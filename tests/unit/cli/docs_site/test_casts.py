@@ -1,4 +1,6 @@
-"""Films in the chapters' pages: where they stand, what leads to them, what they are made from."""
+"""The films in the chapters' pages: their place in the page, the links to them, and the recordings
+they are made from.
+"""
 
 from pathlib import Path
 

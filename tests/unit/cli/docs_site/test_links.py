@@ -13,7 +13,7 @@ PAGE = "chapters/ch02_wheel/README.md"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    """A small checkout with one chapter, one module, one figure and one answer."""
+    """Return a small checkout with one chapter, one module, one figure and one exercise."""
     files = {
         "README.md": "# Small\n",
         "docs/index.md": "# Index\n\n## To learn\n\n- [course](course.md)\n- [words](words.md)\n\n"
@@ -44,7 +44,9 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def rewritten(tree: Tree, text: str) -> str:
-    """Return what becomes of a chapter's page with this text. Its links must all lead somewhere."""
+    """Write this text as a chapter's page, and return the page of the site. No link in it may be
+    broken.
+    """
     (tree.root / PAGE).write_text(text, encoding="utf-8")
     result = rewrite(tree, PAGE)
     assert result.problems == []

@@ -1,4 +1,4 @@
-"""The folder of the live page: what is in it, and what is said if it cannot be built."""
+"""The folder of the live page: the files in it, and the message if it cannot be built."""
 
 import json
 import os
@@ -61,7 +61,7 @@ LOAD = """\
 def test_the_modules_in_the_page_need_no_others() -> None:
     """Import what the worker imports, and refuse each module that is not in the archive.
 
-    Then let a simulated load run: some modules are imported when they are needed.
+    Then run a simulated load, because some modules are imported only when they are needed.
     """
     files = {**python_files.package_files(), **python_files.our_files(ROOT)}
     packages = Path(str(distribution("textual").locate_file(""))).resolve()

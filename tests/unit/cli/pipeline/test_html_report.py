@@ -1,4 +1,6 @@
-"""The report of a pipeline: its values are in it, texts are escaped, and it needs no network."""
+"""The HTML report of a pipeline: it has all values, its texts are escaped, and it needs no
+network.
+"""
 
 import re
 from html.parser import HTMLParser

@@ -1,4 +1,6 @@
-"""How fast a stream is fed, and how far its partitions may be apart."""
+"""How fast the pipeline writes records for its stream, and how far in time the partitions of the
+topic may be apart.
+"""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -13,7 +15,9 @@ LINES_A_SECOND = 25.0
 
 @pytest.fixture(autouse=True)
 def _spark() -> None:
-    """Skip where PySpark is not installed, so each test imports what needs it."""
+    """Skip all tests if PySpark is not installed. Therefore modules that need it are imported
+    inside the tests.
+    """
     pytest.importorskip("pyarrow", reason="PySpark is not installed: ./kafka-edu setup spark")
 
 

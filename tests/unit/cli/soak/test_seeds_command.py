@@ -14,9 +14,9 @@ from kafka_edu.sim.seed_search import SeedResult
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Note the seeds instead of playing them.
+    """Record the seeds in a list instead of playing them, and return the list.
 
-    Number 3 fails, and Ctrl-C stops number 5 the first time.
+    Seed 3 fails, and Ctrl-C stops the first run of seed 5.
     """
     numbers: list[int] = []
 

@@ -1,5 +1,5 @@
-"""The parts of the soak that need no cluster: memory trends, flags, librdkafka's log lines, state,
-report.
+"""The parts of the command `soak` that need no cluster: memory trends, flags, librdkafka's log
+lines, the state file and the report.
 """
 
 import logging

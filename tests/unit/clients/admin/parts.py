@@ -1,4 +1,6 @@
-"""The core of an admin client without a shell, and brokers for which a test answers."""
+"""The core of an admin client without sockets, and simple brokers for which a test gives the
+answers.
+"""
 
 import random
 from collections.abc import Mapping
@@ -49,7 +51,8 @@ class Request:
 class Brokers:
     """An admin client's core and its brokers. `now` is the time, in ms.
 
-    ApiVersions, Metadata and FindCoordinator are answered at once. A test answers the rest.
+    ApiVersions, Metadata and FindCoordinator are answered at once. A test answers all other
+    requests.
     """
 
     def __init__(
@@ -59,7 +62,9 @@ class Brokers:
         newest: Mapping[ApiKey, int] | None = None,
         trace: Tracer | None = None,
     ) -> None:
-        """`newest` maps keys to the newest version of the brokers; -1: they do not have it."""
+        """`newest` has the newest version of a request that the brokers serve. -1 means that they
+        do not serve the request.
+        """
         given = {"bootstrap.servers": "boot:9092", "client.id": "a"} | dict(settings or {})
         self.now = 1_000.0
         self.core = AdminCore(parse_admin_config(given, 1), random.Random(0), trace)
@@ -77,7 +82,9 @@ class Brokers:
         """Broker and key of all requests so far. The bootstrap server is broker -1."""
 
     def call(self, call: AdminCall[K, V], timeout_ms: float = 60_000) -> list[Results[K, V]]:
-        """Start a call and run. The list that is returned gets its results."""
+        """Start a call and run the core. When the call ends, its results are appended to the
+        returned list.
+        """
         found: list[Results[K, V]] = []
         self.core.start(call, found.append, timeout_ms, self.now)
         self.run()
@@ -196,7 +203,7 @@ class Brokers:
         )
 
     def answer(self, request: Request, message: Message) -> None:
-        """Answer a request, which must be the oldest of its connection."""
+        """Answer a request, which must be the oldest unanswered request of its connection."""
         self.requests.remove(request)
         parts = encode_response(request.key, request.version, request.correlation_id, message)
         frame = b"".join(bytes(part_bytes(part)) for part in parts)[4:]

@@ -1,4 +1,6 @@
-"""Each call of the admin client in every version of its request: it is sent, or says why not."""
+"""Each call of the admin client with every version of its request: the request is sent, or the
+call's error says why this version cannot be used.
+"""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""The settings of our admin client: each key acts, or is refused with one line."""
+"""The settings of our admin client: each key has an effect, or is refused with one line."""
 
 import ast
 import re

@@ -372,7 +372,9 @@ def test_each_broker_says_its_apis_and_one_that_is_away_has_an_error() -> None:
 
 @pytest.mark.parametrize("top", [Errors.NONE, Errors.NOT_CONTROLLER])
 def test_a_broker_that_is_not_the_controller_may_say_so_for_a_partition_only(top: Errors) -> None:
-    """In version 0 of ElectLeaders, the whole response has no error code."""
+    """In version 0 of ElectLeaders, the response has no error code for the request as a whole. So
+    the broker can report NOT_CONTROLLER only for a partition.
+    """
     brokers = Brokers()
     found = brokers.call(elect_leaders(ElectionType.PREFERRED, [T0, T1]))
     refused = elected(top, Errors.NONE, Errors.NOT_CONTROLLER)

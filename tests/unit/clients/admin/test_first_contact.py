@@ -1,4 +1,6 @@
-"""An admin client that cannot reach any broker says so as soon as each server has failed once."""
+"""An admin client that cannot reach any broker reports this as soon as each bootstrap server has
+failed once.
+"""
 
 import asyncio
 import socket

@@ -1,4 +1,6 @@
-"""A topic has three replicas if nobody chose another number, or fewer in a smaller cluster."""
+"""If the caller gives no number of replicas, a new topic has three replicas, or fewer in a smaller
+cluster.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Calls of a program's thread to the event loop of a blocking client."""
+"""A blocking client has an event loop in its own thread. These tests call it from the program's
+thread.
+"""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""The core of a consumer without a shell, and a broker for which a test answers."""
+"""The core of a consumer without sockets, and simple brokers for which a test gives the answers."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -60,8 +60,8 @@ class Request:
 class Core:
     """A consumer's core and its brokers, which lead topic t. `now` is the time, in ms.
 
-    ApiVersions, Metadata, FindCoordinator and OffsetFetch (there is no offset) are answered at
-    once. A test answers the rest.
+    ApiVersions, Metadata, FindCoordinator and OffsetFetch are answered at once; OffsetFetch gets no
+    committed offset. A test answers all other requests.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Core:
         raise AssertionError("the core never comes to rest")
 
     def poll(self) -> None:
-        """Do what `Consumer.poll` does in the core, with a program that listens to nothing."""
+        """Do what `Consumer.poll` does in the core, for a program without a rebalance listener."""
         for _ in range(20):
             self.core.poll(self.now)
             self.run()
@@ -137,7 +137,9 @@ class Core:
         self.requests.append(request)
 
     def _answer_usual(self) -> bool:
-        """Answer what needs no test, unless an older request of its connection waits."""
+        """Answer the usual requests, such as Metadata, for which no test gives an answer. A request
+        must wait if its connection has an older request without an answer.
+        """
         answered = False
         oldest: dict[tuple[int, int], Request] = {}
         for request in list(self.requests):
@@ -149,14 +151,14 @@ class Core:
         return answered
 
     def answer(self, request: Request, message: Message) -> None:
-        """Answer a request, which must be the oldest of its connection."""
+        """Answer a request, which must be the oldest unanswered request of its connection."""
         self.requests.remove(request)
         parts = encode_response(request.key, request.version, request.correlation_id, message)
         frame = b"".join(bytes(part_bytes(part)) for part in parts)
         request.connections.received(request.node, frame[4:], self.now)
 
     def lose(self, request: Request) -> None:
-        """End the connection of a request. None of its requests gets an answer."""
+        """End the connection of a request. No request on this connection gets an answer."""
         self._forget(request.connections, request.node)
         request.connections.disconnected(request.node, "cut by the test", self.now)
 
@@ -244,7 +246,7 @@ def fetch_answer(
     read_from: int = -1,
     high_watermark: int = 100,
 ) -> FetchResponse:
-    """Return an answer to Fetch: partition → its batches or its error."""
+    """Return an answer to Fetch with the batches and errors of these partitions."""
     wrong = dict(errors or {})
     return FetchResponse(
         throttle_time_ms=0,
@@ -270,7 +272,7 @@ def fetch_answer(
 
 
 def batch(first: int, end: int, epoch: int = -1) -> bytes:
-    """Return one batch with the records from `first` to before `end`."""
+    """Return one batch with the offsets from `first` up to, but not including, `end`."""
     records = [Record(n, 0, None, b"%d" % n) for n in range(first, end)]
     return build_batch(records, partition_leader_epoch=epoch)
 

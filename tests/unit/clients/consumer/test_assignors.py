@@ -1,4 +1,6 @@
-"""The assignors give what Kafka 2.8.2's classes give, for 1,000 recorded groups."""
+"""For 1,000 recorded groups, our assignors return the same assignments as Kafka 2.8.2's classes, or
+equally good ones.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -43,10 +45,11 @@ def test_assignments_are_those_of_java(name: str, assign: Assign) -> None:
 
 
 def test_sticky_is_as_balanced_as_java_and_moves_no_more_partitions() -> None:
-    """Where all members subscribe alike, both numbers are equal in each group.
+    """If all members of a group subscribe to the same topics, the balance and the number of moved
+    partitions are equal to Kafka's.
 
-    Otherwise Kafka's numbers depend on the order of Java's hash maps. Then ours is never less
-    balanced, and moves fewer partitions in all.
+    Otherwise Kafka's numbers depend on the order of Java's hash maps. In this case our assignment
+    is never less balanced, and in total it does not move more partitions.
     """
     recorded = list(iter_unpack(">HI", (GOLDEN / "sticky-2.8.2.bin").read_bytes()))
     ours = theirs = alike = 0
@@ -65,7 +68,9 @@ def test_sticky_is_as_balanced_as_java_and_moves_no_more_partitions() -> None:
 
 
 def test_cooperative_sticky_withholds_as_many_partitions_as_java() -> None:
-    """Where all members subscribe alike. Then the second rebalance assigns everything."""
+    """This is compared for the groups whose members all subscribe to the same topics. In these
+    groups, the second rebalance assigns all partitions.
+    """
     recorded = list(iter_unpack(">H", (GOLDEN / "cooperative-sticky-2.8.2.bin").read_bytes()))
     alike = withheld = 0
     for group, (assigned,) in zip(groups(), recorded, strict=True):
@@ -91,7 +96,9 @@ def _owning(group: Group, assignment: Assignment, generation: int) -> dict[str, 
 
 
 def test_cooperative_sticky_assigns_everything_in_the_end() -> None:
-    """Where the subscriptions differ, the balance may improve once more, and then it rests."""
+    """If the members' subscriptions differ, more than two rebalances may be needed to improve the
+    balance. After four more rebalances, all partitions are assigned.
+    """
     for group in groups():
         assignment = cooperative_sticky_assign(group.topics, group.members)
         for generation in range(5, 9):
@@ -123,7 +130,9 @@ def test_the_rebalance_protocol_is_the_highest_that_all_assignors_support() -> N
 
 
 def assert_whole(group: Group, assignment: Assignment) -> None:
-    """Every partition that somebody wants has exactly one member, which wants it."""
+    """Check that each partition of each subscribed topic is assigned to exactly one member, which
+    has subscribed to the topic.
+    """
     assert assignment.keys() == group.members.keys()
     given = [tp for tps in assignment.values() for tp in tps]
     wanted = {topic for each in group.members.values() for topic in each.topics}
@@ -162,7 +171,7 @@ def test_a_topic_that_does_not_exist_gives_nobody_anything() -> None:
 
 
 def test_sticky_believes_the_newest_generation() -> None:
-    """A member that missed a rebalance reports partitions that others have now."""
+    """A member that missed a rebalance reports partitions that now belong to other members."""
     t = [TopicPartition("t", n) for n in range(4)]
     members = {
         "late": MemberSubscription(("t",), None, tuple(t), 3),

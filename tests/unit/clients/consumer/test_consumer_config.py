@@ -1,4 +1,4 @@
-"""The settings of our consumer: each key acts, or is refused with one line."""
+"""The settings of our consumer: each key has an effect, or is refused with one line."""
 
 import ast
 import random

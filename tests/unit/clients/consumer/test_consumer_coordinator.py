@@ -89,7 +89,9 @@ def joined(core: Core, generation: int = 3) -> None:
 
 
 def stable(**settings: object) -> Core:
-    """Return a core that is a member of generation 3, has t-0, and is at its offset 5."""
+    """Return a core that is a member of generation 3. It has the partition t-0, and its position
+    there is 5.
+    """
     core = subscribed(**settings)
     joined(core)
     assert state(core) is STATE.STABLE
@@ -338,7 +340,9 @@ def test_a_sync_group_without_an_answer_ends_after_the_request_timeout() -> None
 
 
 def cooperative(*partitions: TopicPartition, **settings: object) -> Core:
-    """Return a member of generation 3 of a cooperative group, which reads these partitions at 5."""
+    """Return a core that is a member of generation 3 of a cooperative group. It has these
+    partitions, and its position in each is 5.
+    """
     core = subscribed(
         partition_assignment_strategy="cooperative-sticky", enable_auto_commit=False, **settings
     )
@@ -353,7 +357,9 @@ def cooperative(*partitions: TopicPartition, **settings: object) -> Core:
 def rebalanced(
     core: Core, partitions: tuple[TopicPartition, ...], generation: int
 ) -> list[RebalanceCallback]:
-    """Answer JoinGroup and SyncGroup. Return the calls of the listener until the state rests."""
+    """Answer JoinGroup and SyncGroup, and run until nothing changes any more. Return the calls of
+    the rebalance listener.
+    """
     request, _ = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)
     core.answer(request, join_answer(generation=generation, protocol="cooperative-sticky"))
     core.run()
@@ -364,7 +370,7 @@ def rebalanced(
 
 
 def called(core: Core) -> list[RebalanceCallback]:
-    """Do what `poll` does in the core, and return the calls of the listener."""
+    """Do what `poll` does in the core, and return the calls of the rebalance listener."""
     calls: list[RebalanceCallback] = []
     core.core.poll(core.now)
     while (callback := core.core.coordinator.callback) is not None:
@@ -441,7 +447,9 @@ def test_a_cooperative_member_gives_up_a_topic_before_it_joins_without_it() -> N
 
 @pytest.mark.parametrize("in_sync", [False, True])
 def test_a_cooperative_member_that_is_unknown_has_lost_everything(in_sync: bool) -> None:
-    """Other members may have its partitions, so it must not go on with them."""
+    """If the coordinator does not know a member, other members may already have its partitions. So
+    the member must give them up.
+    """
     core = cooperative(T0, T1)
     rebalance_begins(core)
     request, _ = core.only(ApiKey.JOIN_GROUP, JoinGroupRequest)

@@ -1,4 +1,4 @@
-"""The bytes of subscriptions and assignments, and what is read of foreign ones."""
+"""The bytes of subscriptions and assignments, and how those of other clients are read."""
 
 import pytest
 

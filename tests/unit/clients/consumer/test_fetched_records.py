@@ -1,4 +1,6 @@
-"""The records of one response: order, limits, transactions, corruption."""
+"""The records of one fetch response: their order, limits, aborted transactions, and corrupt
+batches.
+"""
 
 import pytest
 

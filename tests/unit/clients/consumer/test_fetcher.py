@@ -36,7 +36,9 @@ def fetching(partitions: int = 2, brokers: tuple[int, ...] = (1,), **settings: o
 
 
 def asked(core: Core) -> tuple[Request, FetchRequest, dict[int, int]]:
-    """Return the one fetch that waits, and partition → offset in it."""
+    """Return the only fetch that waits for an answer, as a request and as a message, and the offset
+    of each partition in it.
+    """
     request, fetch = core.only(ApiKey.FETCH, FetchRequest)
     return (
         request,
@@ -117,7 +119,9 @@ def test_records_come_in_order_and_at_most_so_many() -> None:
 
 
 def test_a_partition_at_its_end_does_not_make_the_others_wait() -> None:
-    """Its fetch would stay at the broker for fetch.max.wait.ms, and only one is in flight."""
+    """Only one fetch to a broker is in flight. A fetch for only a partition at its end would wait
+    at the broker for fetch.max.wait.ms, while the records of other partitions are needed.
+    """
     core = fetching()
     core.answer(asked(core)[0], fetch_answer({T0: batch(0, 2), T1: batch(0, 2)}, high_watermark=2))
     assert collected(core, 3) == [(0, 0), (0, 1), (1, 0)]
@@ -310,7 +314,9 @@ def test_an_error_at_the_end_of_a_reset_is_raised_by_the_next_poll(
 
 
 def resetting(**settings: object) -> Core:
-    """Return a core whose program has called seek_to_beginning. It has sent only the lookup."""
+    """Return a core whose program has called seek_to_beginning. The core has sent only the
+    ListOffsets request that looks up the beginning.
+    """
     core = fetching(partitions=1, **settings)
     core.core.subscriptions.request_reset(T0, EARLIEST_TIMESTAMP, "seek_to_beginning")
     core.answer(asked(core)[0], fetch_answer({}))

@@ -1,4 +1,6 @@
-"""After a change of the leader, the position is compared with the new leader's log (KIP-320)."""
+"""After a change of the leader, the consumer compares its position with the new leader's log
+(KIP-320).
+"""
 
 import pytest
 
@@ -44,14 +46,18 @@ def fetching(core: Core) -> tuple[Request, int]:
 
 
 def moved(core: Core, epoch: int = 1) -> None:
-    """Let broker 2 become the leader, which broker 1 says in answer to the fetch."""
+    """Make broker 2 the leader. Broker 1 answers the consumer's fetch with
+    NOT_LEADER_OR_FOLLOWER.
+    """
     core.leaders[0] = (2, epoch)
     core.answer(fetching(core)[0], fetch_answer({}, {T0: Errors.NOT_LEADER_OR_FOLLOWER}))
     core.advance(200)
 
 
 def question(core: Core) -> tuple[Request, tuple[int, int, int]]:
-    """Return the question that waits: broker, the leader's epoch, and the epoch that ends."""
+    """Return the OffsetForLeaderEpoch request that waits, its broker, the leader's epoch in it, and
+    the epoch whose end it looks up.
+    """
     request, asked = core.only(ApiKey.OFFSET_FOR_LEADER_EPOCH, OffsetForLeaderEpochRequest)
     assert asked.replica_id == -1
     [partition] = asked.topics[0].partitions
@@ -196,7 +202,9 @@ def test_an_error_that_needs_the_program_comes_out_of_poll() -> None:
 
 
 def test_an_old_broker_is_not_asked() -> None:
-    """Before version 3, a consumer without the permission for the cluster could not ask."""
+    """Before version 3, OffsetForLeaderEpoch needs a permission for the whole cluster, which a
+    consumer usually does not have.
+    """
     core = Core(partitions=1, brokers=(1, 2))
     core.newest[ApiKey.OFFSET_FOR_LEADER_EPOCH] = 2
     core.core.subscriptions.assign([T0])

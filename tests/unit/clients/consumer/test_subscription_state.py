@@ -1,4 +1,6 @@
-"""The subscription, the positions and the table of a partition's states."""
+"""A consumer's subscription, its positions, and the table that says which changes of a partition's
+state are allowed.
+"""
 
 import re
 

@@ -1,4 +1,6 @@
-"""A load on clients and a clock of its own: it stalls, goes on, is refused and finishes."""
+"""A load with simulated clients and a simulated clock: it stalls, continues, gets errors and
+finishes.
+"""
 
 import asyncio
 import threading
@@ -213,7 +215,7 @@ def test_a_load_gives_up_waiting_for_reads_after_its_time() -> None:
 def test_a_consumer_that_cannot_leave_its_group_does_not_hold_the_load_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """librdkafka waits for a coordinator for ever if every broker is gone."""
+    """If every broker is gone, librdkafka's `close` waits for a coordinator for ever."""
     monkeypatch.setattr(load_clients, "LEAVE_S", 0.01)
     never = threading.Event()
 

@@ -1,4 +1,6 @@
-"""Acked records compared with read ones: in any order of acks and reads, a lost one is found."""
+"""The tally compares acknowledged records with read records. It finds a lost record in any order of
+acknowledgements and reads.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +38,7 @@ def test_a_record_that_the_consumer_has_passed_is_lost() -> None:
 
 
 def test_another_record_at_the_offset_means_that_the_acked_one_is_lost() -> None:
-    """As after an unclean election: the new leader gives the offset out again."""
+    """This happens after an unclean election: the new leader assigns the offset a second time."""
     tally = LoadTally()
     tally.on_ack(record(1, 5))
     assert tally.on_ack(record(9, 5)) == [record(1, 5)]
@@ -54,7 +56,9 @@ def test_an_ack_below_the_position_of_a_record_that_nobody_read_is_a_loss() -> N
 
 
 def test_a_lost_record_that_turns_up_again_is_not_lost() -> None:
-    """A consumer that begins at the earliest offset again reads what it had jumped over."""
+    """The consumer has skipped a record. Later it begins again at the earliest offset, and reads
+    the record.
+    """
     tally = LoadTally()
     tally.on_ack(record(1, 1))
     tally.on_read(record(2, 2))
@@ -67,7 +71,9 @@ def test_a_lost_record_that_turns_up_again_is_not_lost() -> None:
 
 @given(st.data())
 def test_in_any_interleaving_just_the_missing_are_lost(data: st.DataObject) -> None:
-    """Acks in any order, reads in the order of offsets, both interleaved at will."""
+    """The acknowledgements come in any order, and the reads in the order of the offsets. Both are
+    mixed at random.
+    """
     offsets = data.draw(st.integers(1, 25))
     missing = data.draw(st.sets(st.integers(0, offsets - 1), max_size=5))
     acks = data.draw(st.permutations(range(offsets)))

@@ -1,4 +1,4 @@
-"""The load's own clients, with a producer and a consumer that a test answers for."""
+"""The load with our own clients. Fakes stand in for the producer and the consumer."""
 
 import asyncio
 from collections import deque
@@ -21,7 +21,9 @@ RATE: Final = 1_000
 
 
 class Future:
-    """The future of a record that is in a batch, or failed at once."""
+    """The future that the fake producer returns for a record. The record is in a batch, or has
+    failed at once.
+    """
 
     def __init__(self, error: KafkaException | None = None) -> None:
         self.in_batch = error is None
@@ -35,7 +37,9 @@ class Future:
 
 
 class FakeProducer:
-    """Keeps the callbacks. After `most` records it has no memory any more."""
+    """A producer that only stores the callbacks. After `most` records its memory is full, and
+    `send` fails.
+    """
 
     def __init__(self, most: int) -> None:
         self.last_failure = ""
@@ -67,7 +71,7 @@ class FakeProducer:
 
 
 class Clock(MockTime):
-    """A clock on which each look at it takes a ms, so that records become due."""
+    """A clock that advances by 1 ms each time it is read, so that records become due."""
 
     def hi_res_clock_ms(self) -> int:
         self.advance(1)
@@ -75,7 +79,9 @@ class Clock(MockTime):
 
 
 def produced(act: Callable[[OwnProducer, FakeProducer], None]) -> tuple[OwnProducer, list[Outcome]]:
-    """Let a producer send until its memory is full, do something, and finish it."""
+    """Let a producer send until its memory is full, call `act`, and finish the producer. Return it
+    with its outcomes.
+    """
     outcomes: deque[Outcome] = deque()
 
     async def whole() -> OwnProducer:
@@ -122,7 +128,7 @@ def test_a_record_without_memory_counts_as_not_sent() -> None:
 
 
 class HastyProducer(FakeProducer):
-    """Fails its second record, which is in a batch, before `send` returns."""
+    """A producer whose second record is put into a batch, and fails before `send` returns."""
 
     async def send(
         self, topic: str, value: bytes, *, key: bytes | None, on_delivery: Callback
@@ -208,7 +214,9 @@ def test_a_consumer_reports_the_records_of_the_load_and_its_errors() -> None:
 
 
 def test_a_bug_that_ends_a_client_is_the_load_s_error() -> None:
-    """Otherwise the load would go on with a consumer that reads nothing, and would never end."""
+    """Without an error, the load would continue with a consumer that reads nothing, and would never
+    end.
+    """
     outcomes: deque[Outcome] = deque()
 
     class Broken(FakeConsumer):

@@ -1,4 +1,6 @@
-"""The core of a producer without a shell, with one or two brokers that a test answers for."""
+"""The core of a producer without sockets, and one or two simple brokers for which a test gives the
+answers.
+"""
 
 import random
 from collections.abc import Mapping
@@ -62,7 +64,9 @@ class Request:
 
 @dataclass
 class Stored:
-    """The records a broker has stored for one partition, and its memory of the producer."""
+    """The records that a broker has stored for one partition, and the last batches of the producer
+    that it remembers.
+    """
 
     values: list[bytes] = field(default_factory=list)
     batches: list[tuple[int, int, int, int]] = field(default_factory=list)
@@ -117,7 +121,9 @@ class Core:
         """The requests to the coordinators, in their order."""
 
     def append(self, value: bytes, partition: int = 0, key: bytes | None = None) -> ProducerBatch:
-        """Do what `send` does with a record when nothing has to be waited for."""
+        """Append a record to a batch, as `send` does when it does not have to wait for metadata or
+        memory.
+        """
         stamp = int(self.now)
         self.metadata.use("t", self.now)
         batch = self.accumulator.try_append("t", partition, stamp, key, value, ())
@@ -179,7 +185,7 @@ class Core:
             self.answer(request, self.usual_answer(request))
 
     def usual_answer(self, request: Request) -> Message:
-        """Return what a broker answers to a request that is no Produce."""
+        """Return a broker's usual answer to a request. The request is not a Produce request."""
         match request.key:
             case ApiKey.API_VERSIONS:
                 return ApiVersionsResponse(
@@ -255,7 +261,7 @@ class Core:
         )
 
     def answer(self, request: Request, message: Message) -> None:
-        """Answer a request, which must be the oldest of its connection."""
+        """Answer a request, which must be the oldest unanswered request of its connection."""
         if request in self.requests:
             self.requests.remove(request)
         parts = encode_response(request.key, request.version, request.correlation_id, message)
@@ -310,7 +316,7 @@ class Core:
         self.connections.disconnected(node, "cut by the test", self.now)
 
     def lose_coordinator(self) -> None:
-        """End the connection to the coordinator. Its request gets no answer."""
+        """End the connection to the coordinator. The requests on this connection get no answer."""
         self.requests = [r for r in self.requests if not r.to_coordinator]
         self.coordinators.disconnected(self.brokers[-1], "cut by the test", self.now)
 
@@ -358,7 +364,7 @@ def offsets_stored(request: Request, error: Errors = Errors.NONE) -> TxnOffsetCo
 
 
 def produced(results: Mapping[int, tuple[Errors, int]]) -> ProduceResponse:
-    """Return an answer to Produce: partition → error and base offset."""
+    """Return an answer to Produce with the error and the base offset of each partition."""
     return ProduceResponse(
         responses=[
             TopicProduceResponse(

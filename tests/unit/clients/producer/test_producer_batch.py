@@ -1,4 +1,4 @@
-"""A batch: its bytes are what Kafka's readers expect, and its outcome comes once."""
+"""A producer's batch: its bytes have Kafka's format, and its callbacks are called exactly once."""
 
 import hypothesis.strategies as st
 from hypothesis import given

@@ -1,4 +1,6 @@
-"""Settings: Kafka's keys and defaults, and one clear line for each wrong one."""
+"""The settings of our producer: Kafka's keys and defaults, and one clear line for each wrong
+setting.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""The sender's decisions, with the time as an argument: what is sent when, and what follows."""
+"""The producer's sender, with the time as an argument: when it sends which batch, and what it does
+after each answer.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -274,7 +276,9 @@ def settled(settings: Mapping[str, object]) -> Core:
 
 
 class TestEachSettingCounts:
-    """The other tests show acks, linger.ms, batch.size, retries and the like."""
+    """Each setting of the producer has an effect. The tests outside of this class show this for
+    acks, linger.ms, batch.size, retries and some more.
+    """
 
     @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
     def test_compression_type(self, codec: str) -> None:

@@ -69,7 +69,9 @@ def test_a_new_leader_gets_one_batch_alone_and_a_known_one_gets_more() -> None:
 
 
 def test_a_batch_without_an_answer_stays_among_the_five_that_a_broker_remembers() -> None:
-    """The answer of the second batch is lost with its leader. The next leader has stored it."""
+    """The answer for the second batch was lost when its leader died, but the next leader has stored
+    the batch. A broker recognises a repeated batch only among the producer's last five batches.
+    """
     txn = manager()
     first, unanswered, *later = (batch(number) for number in range(1, 8))
     assigned(txn, first)

@@ -1,5 +1,5 @@
-"""A transactional producer's table of states: each state with each call, each request with each
-error answer, and what was written in an order that matters.
+"""The states of a transactional producer: each call in each state, each request with each error as
+its answer, and cases in which the order of requests matters.
 """
 
 from collections.abc import Mapping
@@ -135,7 +135,7 @@ def in_state(state: State) -> Txn:
 
 
 def test_the_table_is_the_one_of_kafkas_class() -> None:
-    """It was recorded from TransactionManager.State of Apache Kafka 2.8.2."""
+    """Our table equals the recording of TransactionManager.State from Apache Kafka 2.8.2."""
     table = {(a, b) for b, befores in VALID_PREVIOUS_STATES.items() for a in befores}
     assert table == recorded()
     assert {after for _, after in table} == set(State)
@@ -233,7 +233,9 @@ REQUESTS: Final = (
 
 
 def waiting_for(key: ApiKey, settings: Mapping[str, object] | None = None) -> tuple[Txn, Request]:
-    """Return a producer whose request of this kind has no answer, and the request."""
+    """Return a producer that has sent a request with this key and has no answer yet, and return the
+    request.
+    """
     core = Txn(settings)
     if key is ApiKey.INIT_PRODUCER_ID:
         core.held = {key}
@@ -275,7 +277,9 @@ def answer_with(request: Request, error: Errors) -> Message:
 @pytest.mark.parametrize("error", [e for e in Errors if e is not Errors.NONE])
 @pytest.mark.parametrize("key", REQUESTS)
 def test_each_request_with_each_error_answer(key: ApiKey, error: Errors) -> None:
-    """The answer does what the table says, and the producer is not stuck afterwards."""
+    """Each error has the effect that the table VERDICTS says, and afterwards the producer is not
+    stuck.
+    """
     core, request = waiting_for(key)
     before = core.producer.state
     core.seen.clear()
@@ -421,7 +425,10 @@ def test_a_transaction_of_nothing_asks_the_coordinator_nothing() -> None:
 
 
 def test_a_lost_answer_to_add_partitions_is_found_out_before_an_abort_ends() -> None:
-    """Otherwise the coordinator could keep a transaction open that the producer forgot."""
+    """The producer does not know whether the coordinator added the partition. So it sends the
+    request again before it aborts. Otherwise the coordinator could keep a transaction open that the
+    producer has forgotten.
+    """
     core, _ = waiting_for(ApiKey.ADD_PARTITIONS_TO_TXN)
     core.lose_coordinator()
     core.held = set()

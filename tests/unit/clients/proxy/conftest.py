@@ -6,10 +6,10 @@ from tests.unit.clients.proxy.proxy_world import Proxy, copy_of, partition
 
 @pytest.fixture
 def proxy():
-    """Return a proxy with one target that has answered.
+    """Return a proxy that has a copy of the metadata of its only target.
 
-    The topic web has partition 0 led by broker 1, and partition 1 without a leader, on brokers 1
-    and 2. Broker 3 is dead.
+    Broker 3 is dead. Of the topic web, broker 1 leads partition 0, and broker 2 leads partition 2.
+    Partition 1 has no leader, because its only replica is on broker 3.
     """
     made = Proxy(find_coordinator=True)
     topics = {

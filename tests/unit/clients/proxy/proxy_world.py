@@ -1,4 +1,6 @@
-"""A proxy's core with copies in place of targets' answers, asked like a client would ask."""
+"""The core of a metadata proxy without sockets. Its copies of the metadata are made by the test,
+and the test sends requests as a client does.
+"""
 
 from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
 from kafka_edu.clients.proxy.metadata_proxy import Answer, MetadataProxy
@@ -71,7 +73,7 @@ def copy_of(
 
 
 class Proxy:
-    """MetadataProxy between its bytes.
+    """A MetadataProxy that is used through the bytes of requests and answers.
 
     Requests are encoded as clients encode them, and answers are decoded as clients decode them.
     """

@@ -1,4 +1,4 @@
-"""A target's health has hysteresis: a change needs looks in a row."""
+"""The health of a target changes only after several equal results in a row (hysteresis)."""
 
 import pytest
 
@@ -6,7 +6,9 @@ from kafka_edu.clients.proxy.health import DOWN_AFTER, UP_AFTER, Health
 
 
 def states(health: Health, looks: str) -> str:
-    """Return the states after these looks: + answers, - fails; U is Up, D is Down."""
+    """Return the state after each look: U for Up, D for Down. In `looks`, + means that the target
+    answered, and - that it failed.
+    """
     return "".join(health.saw(one == "+").value[0] for one in looks)
 
 

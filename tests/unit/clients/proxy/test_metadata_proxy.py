@@ -219,7 +219,10 @@ def test_before_the_first_copy_nobody_is_sent_anywhere(proxy_of):
 
 
 def test_what_the_targets_serve_can_be_claimed_and_is_not_served(proxy_of):
-    """Some clients, kafka-python among them, take the first server's word for the whole cluster."""
+    """Some clients, such as kafka-python, believe that the ApiVersions of their first server hold
+    for the whole cluster. For them the proxy can list APIs that only the targets serve. It refuses
+    requests of these APIs.
+    """
     proxy = proxy_of(("old", "new"), target_versions=True)
     assert served(proxy.ask(ApiVersionsRequest(), 0)) == {
         ApiKey.METADATA: (0, 11),

@@ -1,6 +1,6 @@
-"""The requests to a target, by its version.
+"""The requests that the proxy sends to a target, for targets of different versions.
 
-The target is a proxy itself, which answers from a copy in any version.
+In these tests, the target is a second proxy, which can answer in any version.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Reading access logs: each kind of bad line has its reason; windows, percentiles, sessions."""
+"""Reading access logs: the reason for each kind of bad line, windows, percentiles and sessions."""
 
 import pytest
 

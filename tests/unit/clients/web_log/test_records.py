@@ -1,4 +1,4 @@
-"""The log as records, one after the other: what demos send to a cluster."""
+"""The lines of a web log as records, one after the other, as the demos send them to a cluster."""
 
 import re
 from collections import Counter

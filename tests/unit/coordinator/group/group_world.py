@@ -67,7 +67,9 @@ class Answer(Generic[T]):
 
 
 class ListLog:
-    """Takes the place of Append: it keeps batches, and answers at once or at `release`."""
+    """Stands in for the broker's log: keeps batches, and answers at once or when `release` is
+    called.
+    """
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []
@@ -101,7 +103,7 @@ class ListLog:
             respond({tp: status})
 
     def release(self) -> None:
-        """Answer the appends that were held back: the ISR has them now."""
+        """Answer the appends that were held back, as if the ISR had them now."""
         held, self._held = self._held, []
         for answer in held:
             answer()

@@ -1,8 +1,8 @@
 """The cases of seed 002, chapter 6 (figures 6-18 to 6-20), and the four scenarios of seed 001.
 
-Kafka 2.0 behaves as here. In seed 002 a group begins in Stable; since 0.10.2 it begins in Empty
-(see SPEC, errata). Case 4 of seed 002 contradicts its own rule 2: once a member has made the group
-gather, every member that joins waits.
+Kafka 2.0 behaves as these tests say. In seed 002 a group begins in Stable; since 0.10.2 it begins
+in Empty (see SPEC, errata). Case 4 of seed 002 contradicts rule 2 of seed 002: once a member has
+started a rebalance, every member that joins waits.
 """
 
 from kafka_edu.common.errors import Errors
@@ -60,7 +60,9 @@ def test_case_3_followers_that_join_before_the_leader_are_answered_at_once() -> 
 
 
 def test_case_4_a_newcomer_makes_the_group_gather_and_from_then_on_everybody_waits() -> None:
-    """The second follower waits too; the book answers it at once, against its own rule 2."""
+    """The second follower waits too. In the book this follower is answered at once, against the
+    book's own rule 2.
+    """
     world = World()
     world.stable("a", "b", "c")
     newcomer = world.join("d")

@@ -32,7 +32,7 @@ PRODUCER = 5
 
 
 class Loading:
-    """A coordinator that owns nothing yet, a real log, and the loader between them."""
+    """A coordinator that owns no partition yet, a real log, and the loader between them."""
 
     def __init__(self) -> None:
         self.world = World(seed=2)

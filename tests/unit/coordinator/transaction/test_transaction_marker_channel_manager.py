@@ -17,7 +17,7 @@ from tests.unit.coordinator.transaction.world import DATA, STATE
 async def test_markers_that_are_fenced_are_given_up(world, error):
     """Another coordinator has ended the transaction.
 
-    This one does not know yet that it was replaced.
+    The old coordinator does not know yet that it was replaced.
     """
     a = await world.start()
     world.add(a, DATA[0], DATA[1])

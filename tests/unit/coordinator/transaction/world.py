@@ -185,7 +185,7 @@ class World:
         )
 
     def restart(self) -> None:
-        """A new coordinator, which knows only the content of the log, after `loaded`."""
+        """Start a new coordinator. After `loaded`, it knows only the content of the log."""
         self.epoch += 1
         # Fakes are enough where only their methods are used; tests are not type-checked.
         self.states = TransactionStateManager(
@@ -254,7 +254,9 @@ class World:
     async def start(
         self, transactional_id: str = "a", timeout_ms: int = 60_000
     ) -> ProducerIdAndEpoch:
-        """Initialise the producer, again after an abort of an open transaction. It must succeed."""
+        """Initialise the producer. If an open transaction must be aborted first, ask a second time.
+        It must succeed.
+        """
         answer = await self.init(transactional_id, timeout_ms=timeout_ms)
         if answer.error is Errors.CONCURRENT_TRANSACTIONS:
             answer = await self.init(transactional_id, timeout_ms=timeout_ms)

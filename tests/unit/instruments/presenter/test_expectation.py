@@ -1,4 +1,6 @@
-"""An event is compared with an expectation, and binds its fields, its time, and its process."""
+"""An event is compared with an expectation. Names of the script get the values of the event's
+fields, its time and its process.
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The presentation as a machine: what each key and each event does to it."""
+"""The presentation as a state machine: what each key and each event changes."""
 
 from pathlib import Path
 
@@ -444,7 +444,7 @@ def at_your_turn() -> Presentation:
 
 
 def acted(at: Presentation, action: str, broker: int, at_us: int, *, ok: bool = True) -> None:
-    """Let the supervisor be asked for an act, and do it or refuse it."""
+    """Let somebody ask the supervisor for an act, and let the supervisor do it or refuse it."""
     target, title = Source.of_broker(broker), ACTS[action].title_with({"broker": broker})
     at.apply(happened(ActionAsked(action=action, target=target, title=title), at_us))
     done = ActionDone(action=action, target=target, ok=ok, message="")
@@ -505,7 +505,9 @@ def test_the_learner_acts_and_the_time_of_it_gets_a_name() -> None:
 
 
 def test_a_learner_who_acts_before_the_question_is_answered_has_acted() -> None:
-    """The page says "your turn" before it asks. Who acts at once need not act again."""
+    """The page says "your turn" before it asks the question. A learner who acts at once need not
+    act again.
+    """
     look, pause, end = YOURS.steps
     start = pause._replace(acts=(ScriptAct("pause", {"broker": 2}, 1),), ask=ASK)
     at = Presentation(YOURS._replace(steps=(look, start, end)), live=True)

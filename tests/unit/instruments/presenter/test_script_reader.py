@@ -1,4 +1,4 @@
-"""Scripts of the presenter: what is read, and the one line that each error is."""
+"""Scripts of the presenter: what is read from them, and the one-line message of each error."""
 
 import re
 from pathlib import Path

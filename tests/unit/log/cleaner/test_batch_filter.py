@@ -1,4 +1,4 @@
-"""Which records of a batch stay, and the batch without the others."""
+"""Which records of a batch the cleaner keeps, and the new batch with only these records."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A job and its result are plain values: another process gets one and returns the other."""
+"""A job and its result are plain values: another process gets the job and returns the result."""
 
 from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanResult, Lost, job_line, read_job
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager

@@ -42,7 +42,7 @@ def test_of_each_key_the_last_value_stays_at_its_offset() -> None:
 def test_tombstones_stay_until_their_segment_is_delete_retention_ms_older_than_the_clean_part() -> (
     None
 ):
-    """As in Kafka 2.8, segments have ages and tombstones have none."""
+    """As in Kafka 2.8, the age of the segment counts. A tombstone has no age of its own."""
     disk = Disk()
     large = "x" * 300
     log = compacted(disk, delete_retention_ms="1000", segment_bytes="500")

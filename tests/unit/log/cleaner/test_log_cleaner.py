@@ -47,7 +47,7 @@ async def inline(call: Callable[[], Result]) -> Result:
 
 
 class Broker:
-    """A log manager with its cleaner, whose passes run here and now."""
+    """A log manager with its cleaner. The cleaner's passes run at once, in the same process."""
 
     def __init__(self, disk: MemoryFileSystem) -> None:
         self.disk = disk

@@ -1,4 +1,4 @@
-"""Records as rows: they say the same as the records that are decoded one by one."""
+"""Records as rows: the rows have the same content as records that are decoded one by one."""
 
 import tracemalloc
 
@@ -98,7 +98,9 @@ def test_the_bytes_of_the_batches_are_copied_only_once() -> None:
 
 @pytest.mark.parametrize("cut", range(1, 40))
 def test_bytes_that_are_no_records_are_refused(cut: int) -> None:
-    """A section that is cut, or has one byte changed, gives an error or rows, and no crash."""
+    """Bytes of records that are cut off, or have one byte changed, give an error or rows, and no
+    crash.
+    """
     header = parse_header(build_batch([Record(i, NOW, b"key", b"value") for i in range(3)]))
     body = encode_records([Record(i, NOW, b"key", b"value") for i in range(3)], 0, NOW)
     with pytest.raises(InvalidRecordError):

@@ -102,8 +102,9 @@ raise SystemExit(worker.main())
 
 
 def test_a_large_pass_gives_way_also_to_processes_of_other_sessions(tmp_path: Path) -> None:
-    """Where Linux schedules by session, a nice value alone counts only inside the broker's
-    session. A small pass stays there, so that it soon ends on a busy machine too.
+    """Where Linux schedules by session, a nice value counts only inside the process's session. So a
+    large pass leaves the broker's session. A small pass stays there, so that it ends soon on a busy
+    machine.
     """
     worker = subprocess.Popen(
         [sys.executable, "-c", LOOK],

@@ -1,8 +1,9 @@
-"""Apache Kafka 2.8.2 on the same damaged log dirs, one dir for each case, as a peer.
+"""Apache Kafka 2.8.2 on the same damaged log dirs, one dir for each case, to compare it with our
+broker.
 
-`python -m tests.unit.log.corruption.apache` records what its clients get, into
-`tests/golden/corruption/apache-2.8.2.json`. It needs Java and Kafka's jars, and takes some minutes.
-Where one dir keeps the broker from starting, the cases are halved until that one is found.
+`python -m tests.unit.log.corruption.apache` records what clients of Apache Kafka get, into
+`tests/golden/corruption/apache-2.8.2.json`. The command needs Java and Kafka's jars, and takes some
+minutes. If one dir keeps the broker from starting, the cases are halved until this dir is found.
 """
 
 import json

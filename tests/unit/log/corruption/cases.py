@@ -1,7 +1,7 @@
 """The table's rows: eleven kinds of files, seven kinds of damage, two ways to stop.
 
-The damaged file of a segment is the middle segment's, which is flushed; only `active segment` is
-the last one, which is not flushed after kill -9. Of the snapshots, the newest is damaged.
+A damaged file of a segment belongs to the middle segment, which is flushed. Only `active segment`
+means the last segment, which is not flushed after kill -9. Of the snapshots, the newest is damaged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -150,8 +150,8 @@ def flipped(data: bytes, bit: int) -> bytes:
 
 
 def _bit_of(data: bytes) -> int:
-    """Return the bit that the table's case flips: one in the offset of a checkpoint's last line, so
-    that it stays a number; else one in the middle of the file.
+    """Return the number of the bit that the case flips. In a checkpoint the bit is in the offset of
+    the last line, which stays a number. In any other file it is in the middle.
     """
     if data.endswith(b"\n"):
         return 8 * (len(data) - 2) + 1
@@ -184,7 +184,7 @@ def _damaged(case: Case, written: Written) -> dict[str, bytes]:
 
 
 def named(files: Mapping[str, bytes], topic: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of the log dir as those of the topic `topic`."""
+    """Yield the files of the log dir, renamed so that they belong to the topic `topic`."""
     for path, data in files.items():
         if path.startswith(f"{TOPIC}-0/"):
             yield topic + path.removeprefix(TOPIC), data

@@ -1,8 +1,8 @@
 """Read everything that a broker serves of a damaged log, and compare it with what was written.
 
 The reader does what a consumer does: it checks each batch's checksum, goes on after each batch, and
-with read_committed leaves out what the broker names as aborted. Where it cannot go on, it looks for
-the next offset that can be read.
+with read_committed leaves out the transactions that the broker names as aborted. At a place that it
+cannot read, it looks for the next offset that can be read.
 """
 
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ class _Reader:
             offset = following
 
     def _read_some(self, offset: int) -> int | None:
-        """Read one batch or several; return the next offset, or None if there is nothing good."""
+        """Read one batch or several. Return the next offset, or None if nothing good was read."""
         answer = self._asker.ask(
             "read",
             fetch(offset, topic=self._topic, isolation_level=self._isolation_level, max_wait_ms=0),
@@ -119,7 +119,7 @@ class _Reader:
 
 
 def judge(asker: Asker, topic: str, written: Written) -> Outcome:
-    """Return what clients get. Waits until the partition has a leader or is offline."""
+    """Wait until the partition has a leader or is offline. Then return what clients get from it."""
     asker.ask("leads", offsets(-1, topic=topic), 2, until=lambda a: _error(a) in _SETTLED)
     if _error(asker.ask("leads", offsets(-1, topic=topic), 2)):
         return Outcome(OFFLINE)

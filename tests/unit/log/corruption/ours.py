@@ -53,8 +53,8 @@ def creation(cases: Sequence[Planted]) -> CreateTopicsRequest:
 
 
 def state_znode(case: Planted) -> tuple[str, bytes]:
-    """Return path and data of a partition's state. Its leader epoch is above the two of the written
-    log.
+    """Return path and data of the znode with a partition's state. Its leader epoch is higher than
+    the two epochs of the written log.
     """
     return (
         f"/brokers/topics/{case.topic}/partitions/0/state",

@@ -1,4 +1,4 @@
-"""docs/corruption.md, made from the cases as they end now and as Apache Kafka ended them.
+"""docs/corruption.md, made from how the cases end now, and how they ended with Apache Kafka.
 
 `python -m tests.unit.log.corruption.page docs/corruption.md` writes the page. A test fails when it
 is not up to date.
@@ -127,8 +127,8 @@ def _cells(case: Case, found: Found, peer: Peer) -> tuple[str, ...]:
 
 
 def rows(found: Mapping[Case, Found], peers: Mapping[Case, Peer]) -> Iterator[tuple[str, ...]]:
-    """Yield file, damage, stop, what is found, what is done, what clients notice here and with
-    Kafka. Both stops have one row if they end in the same way.
+    """Yield the cells of each row: file, damage, stop, what is found, what is done, what clients
+    notice here and with Kafka. Both ways to stop share a row if they end alike.
     """
     for kind in Kind:
         for damage in Damage:

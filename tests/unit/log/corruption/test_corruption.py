@@ -36,7 +36,7 @@ def found() -> dict[Case, Found]:
 
 
 def at_risk(case: Planted, log: Written) -> set[int]:
-    """Return the offsets of the damaged file's records. Only these may be lost."""
+    """Return the offsets of the damaged file's records. No other record may be lost."""
     bases = log.bases
     if case.kind is Kind.SEGMENT:
         return {offset for offset in log.records if bases[1] <= offset < bases[2]}
@@ -109,8 +109,8 @@ def flips() -> Iterator[Flip]:
 
 
 def is_offset_of_a_batch(flip: Flip, log: Written) -> bool:
-    """Return whether the bit is one of a batch's offset or leader epoch, which no checksum covers,
-    in a segment that a start does not read.
+    """Return whether the bit lies in a batch's offset or leader epoch. No checksum covers these, so
+    a start that does not read the segment cannot notice the flip.
     """
     if flip.kind not in (Kind.SEGMENT, Kind.ACTIVE_SEGMENT):
         return False

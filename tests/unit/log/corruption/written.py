@@ -1,9 +1,10 @@
 """A log dir with one small log, as a broker leaves it after a clean stop or after kill -9, and what
 was written to that log.
 
-The log has 27 batches in three segments, of two leaders: records of an idempotent producer, of
-transactions that were committed and aborted, and of a producer without an id. DeleteRecords has
-moved its start to offset 3. After kill -9, all below the active segment is flushed.
+The log has 27 batches in three segments, written by two leaders. They hold records of an idempotent
+producer, of transactions that were committed and aborted, and of a producer without an id.
+DeleteRecords has moved the log start to offset 3. After kill -9, everything below the active
+segment is flushed.
 """
 
 import asyncio
@@ -34,8 +35,8 @@ TOPIC: Final = "t"
 
 
 def rounded(now_ms: int) -> int:
-    """Return a time up to five hours earlier. Its last three bytes are zero, so a flipped bit of a
-    time index means the same whenever the files are written.
+    """Return `now_ms`, rounded down by at most five hours. The last three bytes of the result are
+    zero, so a flipped bit of a time index means the same whenever the files are written.
     """
     return now_ms - now_ms % (1 << 24)
 
@@ -93,7 +94,7 @@ class _Writer:
         self.epoch = 0
 
     def write(self, producer: int) -> None:
-        """Append two records, of the producer with this id, or of one without (-1)."""
+        """Append two records of the producer with this id. -1 means a producer without an id."""
         first = self.log.log_end_offset
         records = [
             Record(i, self.now_ms + 10 * (first + i), b"k%d" % (first + i), b"v%d" % (first + i))

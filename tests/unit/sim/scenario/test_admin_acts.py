@@ -1,4 +1,4 @@
-"""Acts that are asked of a simulated cluster: they take virtual time, and may be refused."""
+"""Acts in a simulated cluster: they take virtual time, and may be refused."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -326,7 +326,9 @@ def test_a_compacted_log_may_lose_old_values_but_not_the_last(
 
 
 def deleted(*, gone: bool = False, absence_ms: int = 0) -> Parts:
-    """Return a run that ends with a delete of k1: offset 5 has the tombstone, or it is gone."""
+    """Return a run that ends with a delete of key k1. Offset 5 holds the tombstone, or it is
+    gone.
+    """
     parts = right()._replace(absence_ms=absence_ms)
     parts.history.sent["p-0-2"] = SentRecord("p-0-2", "p", T0, 2, 0, "k1", -1, is_tombstone=True)
     parts.history.acked["p-0-2"] = Acked(5, 1_010)
@@ -406,7 +408,7 @@ def test_a_transaction_that_a_late_request_has_ended_is_not_checked(
 def test_a_late_end_is_a_decision_that_nobody_asked_for_and_late_data_before_it(
     late_ms: dict[str, list[int]], decided_ms: dict[str, list[int]], is_late: bool
 ) -> None:
-    """The transaction began at 1.0 s of the run, which began at 0.5 s of the cluster's time."""
+    """In the cluster's time, the run began at 0.5 s and the transaction 1.0 s later."""
     watch: Any = SimpleNamespace(begun_ms=500, decided_ms=decided_ms)
     found = checker.late_ends(SCENARIO, right().history, watch, late_ms)
     assert found == ({0} if is_late else set())

@@ -1,4 +1,6 @@
-"""A result counts only for the same scenario with the same part of the learner."""
+"""A result counts only for one scenario with one learner's part. If one of them changes, it counts
+no more.
+"""
 
 from pathlib import Path
 

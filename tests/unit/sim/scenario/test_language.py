@@ -1,4 +1,4 @@
-"""The language of scenario files: what it says, and what it says about mistakes."""
+"""The language of scenario files: what can be written in it, and the messages about mistakes."""
 
 import re
 from pathlib import Path

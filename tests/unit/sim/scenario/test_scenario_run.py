@@ -38,7 +38,9 @@ def test_faults_of_every_kind_lose_nothing(whole: ScenarioResult) -> None:
 
 
 def test_the_facts_are_those_of_the_committed_digest(whole: ScenarioResult) -> None:
-    """If the code was changed on purpose, `sim digests --write` renews it (docs/simulator.md)."""
+    """If the code was changed on purpose, `sim digests --write` writes new digests
+    (docs/simulator.md).
+    """
     assert EVERY_FAULT.seed == whole.seed
     assert EVERY_FAULT.digest_for(python_version()) == whole.digest
 
@@ -49,7 +51,7 @@ def test_the_same_seed_gives_the_same_facts_whether_somebody_looks_or_not(
     looks = facts = 0
 
     def look(_: Envelope) -> None:
-        """Take what a dashboard would ask for, now and then: snapshots and gauges."""
+        """Now and then, take what a dashboard would ask for: snapshots and gauges."""
         nonlocal looks, facts
         facts += 1
         if facts % 50:
@@ -237,7 +239,7 @@ def test_each_planted_fault_says_what_is_wrong_and_where_it_was() -> None:
 
 
 def test_the_times_of_clients_count_from_the_beginning_of_the_run() -> None:
-    """So an acknowledgement has the time of the acts around it, in messages too."""
+    """An acknowledgement and the acts around it have times of the same clock, also in messages."""
     lines = ("cluster brokers=1", "topic t partitions=1 rf=1", "producer p topic=t rate=20")
     text = "".join(f"> {line}\n" for line in (*lines, "run 1s", "settle 1s"))
     run = ScenarioRun(parse(text, "x"), 1)

@@ -79,7 +79,9 @@ def test_another_rule_that_breaks_on_the_way_does_not_count() -> None:
 
 
 def test_acts_of_a_client_that_is_gone_go_with_it() -> None:
-    """Otherwise the file could not be read back: it would name a client that is not there."""
+    """If these acts stayed, the file could not be read back, because it would name a client that
+    does not exist.
+    """
     acts = (Act(1_000, "kill", (2,), 500), Act(2_000, "pause-client", (5,), 500))
 
     def play(scenario: Scenario, seed: int) -> ScenarioResult:

@@ -1,4 +1,6 @@
-"""A stage without sockets and without real time: a script gives its commands one by one."""
+"""A stage (a simulated run that obeys commands) without sockets and without real time. A script
+gives the commands one by one.
+"""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,7 +13,7 @@ from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
 
 
 class Said(NamedTuple):
-    """The answer to one command, and how it was when the answer came."""
+    """The answer to one command, and the state of the run when the answer came."""
 
     name: str
     ok: bool
@@ -21,8 +23,8 @@ class Said(NamedTuple):
 
 
 class ScriptedHost:
-    """Plays a stage to the end of a script of commands. Each command waits until the stage stands
-    still. Its clock is one second later each time that the stage serves.
+    """Plays a stage until a script of commands is done. Each command waits until the stage stands
+    still. Each time that the stage serves, the host's clock moves by one second.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What is remembered of facts: their times, and the digest that proves them."""
+"""What a run keeps of its facts: their times, and the digest that shows that two runs are equal."""
 
 import pytest
 

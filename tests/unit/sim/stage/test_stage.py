@@ -61,7 +61,9 @@ def test_a_run_that_was_paused_and_stepped_has_the_facts_of_any_run_of_its_seed(
 def test_a_run_that_is_left_before_its_end_leaves_no_coroutine_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Otherwise Python ends them when it ends itself, and prints what fails then."""
+    """If a coroutine were left, Python would end it at its own end, and print the errors that
+    follow.
+    """
     said = list[object]()
     monkeypatch.setattr("sys.unraisablehook", said.append)
     run = ScenarioRun(SHORT, 3)

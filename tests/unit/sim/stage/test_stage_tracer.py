@@ -1,4 +1,6 @@
-"""The events of all simulated processes as one stream: who gets which, and what is sampled."""
+"""The events of all simulated processes as one stream: which events a subscriber gets, and what is
+sampled.
+"""
 
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.stage.stage_tracer import StageTracer

@@ -1,4 +1,4 @@
-"""The first facts that differ, of two futures whose facts come in pieces."""
+"""The first facts that differ between two futures. The facts arrive in pieces."""
 
 from kafka_edu.trace.event import SUPERVISOR, Envelope, Source
 from kafka_edu.trace.events.supervisor import ProcessPaused, ProcessResumed, ProcessSnapshot

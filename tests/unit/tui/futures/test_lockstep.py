@@ -1,4 +1,4 @@
-"""Two runs that wait for each other at the points of the present one."""
+"""Two runs that wait for each other at the points (sampled moments) of the present run."""
 
 from kafka_edu.trace.events.simulation import SimulationSampled
 from tui.futures.lockstep import Lockstep
