@@ -147,7 +147,7 @@ const jobs = {
     for (;;) { // played up to the moment without keys: there it stays
       const now = await look(page, job.steps);
       if (now.status) throw new Error(`${sign}: ${now.status}`);
-      const there = /‖ (?:sim [\d.,]+|[\d.,]+ m?s behind)/.exec(now.text)?.[0] ?? "";
+      const there = /‖ (?:sim [\d.,]+|[^│\n]*? behind)/.exec(now.text)?.[0] ?? "";
       if (there !== here) [here, since] = [there, performance.now()];
       if (there && now.step === job.wanted && performance.now() - since > STAYS_MS) break;
       if (there && !now.step) await page.keyboard.press("PageUp");
