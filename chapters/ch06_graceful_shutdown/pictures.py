@@ -372,7 +372,9 @@ class End(NamedTuple):
 
 @cache
 def ends() -> Mapping[str, End]:
-    """End broker 1 with SIGTERM and with kill -9, start it again, and measure in virtual time."""
+    """End broker 1 with SIGTERM and with kill -9, and start it again. Return what each of the two
+    cost, in virtual time.
+    """
     found = {}
     for name, act in (("SIGTERM", _stop), ("kill -9", _kill)):
 

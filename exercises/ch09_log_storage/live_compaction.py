@@ -81,7 +81,7 @@ class Writer:
         self.sent = 0
 
     def round(self, says: str) -> Step:
-        """Write ROUND records. Rounds after the first one do not write the first keys again."""
+        """Write ROUND records. Only the first round writes keys below DELETED + ONCE."""
         first = DELETED + ONCE if self.sent else 0
         records: list[tuple[str, str | None]] = []
         for _ in range(ROUND):

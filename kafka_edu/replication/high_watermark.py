@@ -232,7 +232,7 @@ class HighWatermark:
     def truncated(self) -> None:
         """Record that the log was truncated and the HW may have been lowered.
 
-        Moves from before the truncation are never emitted.
+        If the last move of the HW was not emitted yet, it never will be.
         """
         self._before = self.offset
         self.event = 0

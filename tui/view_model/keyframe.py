@@ -17,9 +17,10 @@ T = TypeVar("T")
 
 
 class Shared(Generic[T]):
-    """Holds an object that all copies share.
+    """Holds an object that all copies of a view share.
 
-    Its content must be valid at every moment, as an index of facts by their numbers is.
+    The object must be right for every moment of the past. For example, an index of facts by their
+    numbers is.
     """
 
     def __init__(self, value: T) -> None:

@@ -33,7 +33,7 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """The broker in trouble, the cause, and the numbers of the trouble."""
+    """The broker in trouble, the cause of the trouble, and how long stalls and sessions last."""
 
     victim: int
     """The broker whose session ends again and again."""

@@ -134,7 +134,9 @@ def values_of(topic: str, settings: str) -> dict[str, str]:
 
 
 def _bound_settings(plan: Plan, settings: str) -> str:
-    """Return `settings` without those settings of the growing topic that may be changed."""
+    """Return `settings` without those that the learner may change: the ones in SETTINGS, of the
+    topic that fills the disk.
+    """
     free = tuple(f"topic {plan.topic} {key}=" for key in SETTINGS)
     return ", ".join(one for one in settings.split(", ") if not one.startswith(free))
 

@@ -1,7 +1,8 @@
 """Show a running pipeline in a view that fills the terminal, or as plain lines without a terminal.
 
 The first line says whether the pipeline keeps up. The next lines say why: the queries, the lag of
-each partition, and the watermark. Below are the results: lines by kind, and the newest windows.
+each partition, and the watermark. Below are the results: how many log lines there are of each kind,
+and the newest windows.
 """
 
 import io

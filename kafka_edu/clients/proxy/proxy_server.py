@@ -37,7 +37,8 @@ LISTENER_NAME: Final = "PLAINTEXT"
 
 
 class ProxyServer:
-    """Own the listener, the handler and the tasks that refresh the copies.
+    """Own the listener, the handler, and the tasks that refresh the copies of the cluster's
+    metadata.
 
     If a part of the server raises an error, `failed` is set and `failure` holds the error. No part
     ends silently.

@@ -225,8 +225,8 @@ class Ended(NamedTuple):
 
 
 def with_farewell(body: str) -> Ended:
-    """Run a command that ends with the code `body`, in a new process, from the program's first
-    module on.
+    """Run the whole program in a new process, with a command whose last lines of Python are
+    `body`.
     """
     program = [*python_command("-")[:-2], "-c", FAREWELL.replace("BODY", body)]
     done = subprocess.run(

@@ -86,7 +86,9 @@ def test_a_connect_string_without_a_host_is_refused() -> None:
 def test_a_request_that_kazoo_lost_ends_with_the_connection(
     state: SessionState, code: ZkErrorCode
 ) -> None:
-    """A request that the loop sends before it hears of the loss may get no answer from kazoo."""
+    """A request may get no answer from kazoo: the connection is lost already, and the loop, which
+    does not know it yet, sends the request.
+    """
 
     async def use() -> None:
         client = KazooZkClient("127.0.0.1:1", SESSION_MS)
