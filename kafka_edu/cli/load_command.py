@@ -101,12 +101,14 @@ def load(
     bootstrap = _bootstrap_of(folder)
     try:
         compacted = _create_topic(bootstrap, topic)
-        state, unread, ran_s = asyncio.run(_run(spec, folder, bootstrap, seconds, owned, compacted))
+        running, ran_s = asyncio.run(_run(spec, folder, bootstrap, seconds, owned, compacted))
     except (_Failed, NoClientNumber) as error:
         raise click.ClickException(str(error)) from error
     if owned:
         return
-    _report(state, unread, ran_s, folder, json_file, compacted)
+    _report(running.state(), running.unread, ran_s, folder, json_file, compacted)
+    if running.broken:
+        raise SystemExit(1)
 
 
 class _Failed(Exception):
@@ -174,11 +176,10 @@ async def _run(
     seconds: float | None,
     owned: bool,
     compacted: bool,
-) -> "tuple[LoadState, int, float]":
+) -> "tuple[Load, float]":
     """Run the load until a signal arrives, its time is over, or the process that started it ends.
 
-    Return the last counts, the number of acked records that were not read, and the seconds that the
-    load ran.
+    Return the load, which has stopped, and the seconds that it ran.
     """
     from kafka_edu.clients.load.load import Load
     from kafka_edu.clients.load.own_clients import own_clients
@@ -198,10 +199,10 @@ async def _run(
         ran_s = time.monotonic() - began
         if not owned:
             _show(running, ran_s, "waiting for the last answers")
-        state = await running.finish()
+        await running.finish()
     if not owned and sys.stderr.isatty():
         click.echo("", err=True)
-    return state, running.unread, ran_s
+    return running, ran_s
 
 
 def _wait_for_owner(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from kafka_edu.clients.admin.topic_calls import MOST_REPLICAS, usual_replicas
-from kafka_edu.clients.load.load_outcomes import Acked, Found, Outcome, Refused, Sent
+from kafka_edu.clients.load.load_outcomes import Acked, Broken, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import LoadTally, StoredRecord
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.client import (
@@ -120,6 +120,8 @@ class Load:
         self._tally = LoadTally(compacted=compacted)
         self._refused = 0
         self._error = ""
+        self.broken = ""
+        """Why a client works no more; "" if all work. It stays the error of the load's state."""
         self._last_ack_ms = self._clock.hi_res_clock_ms()
         self._stalled = 0
         """The number of the LoadStalled event if the load is stalled now, otherwise 0."""
@@ -155,7 +157,7 @@ class Load:
             read=tally.read,
             read_again=tally.read_again,
             lost=tally.lost,
-            error=self._error,
+            error=self.broken or self._error,
         )
 
     def _snapshot(self) -> Iterator[Event]:
@@ -190,6 +192,8 @@ class Load:
                 case Refused(number, error):
                     self._error = error
                     self._refused += number >= 0
+                case Broken(error):
+                    self.broken = error
         state = self.state()
         silent_ms = min(now_ms - self._last_ack_ms, state.oldest_ms)
         if not self._stalled and state.waiting and silent_ms > STALL_MS:

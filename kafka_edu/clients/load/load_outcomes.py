@@ -38,13 +38,19 @@ class Refused(NamedTuple):
     error: str
 
 
+class Broken(NamedTuple):
+    """A client works no more, because a bug has ended its task."""
+
+    error: str
+
+
 class Found(NamedTuple):
     """Result of a consumer: the consumer has read a record."""
 
     record: StoredRecord
 
 
-Outcome = Acked | Sent | Refused | Found
+Outcome = Acked | Sent | Refused | Broken | Found
 
 
 def record_value(number: int, size: int) -> bytes:

@@ -7,6 +7,7 @@ clients are tasks of the event loop that also calls `Load.tick` and serves the l
 import asyncio
 import random
 from collections import deque
+from collections.abc import Coroutine
 from functools import partial
 from typing import Final
 
@@ -18,6 +19,7 @@ from kafka_edu.clients.load.load_outcomes import (
     MAX_WAITING,
     MOST_BEHIND_S,
     Acked,
+    Broken,
     Found,
     Outcome,
     Refused,
@@ -145,11 +147,7 @@ class OwnProducer:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._run(), name="producer")
-        report_failure(self._task, self._note_bug)
-
-    def _note_bug(self, name: str, error: BaseException) -> None:
-        self._outcomes.append(_ended_by_bug(name, error))
+        self._task = _started("producer", self._run(), self._outcomes)
 
     async def _run(self) -> None:
         await self._client.start()
@@ -254,11 +252,7 @@ class OwnConsumer:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._run(), name="consumer")
-        report_failure(self._task, self._note_bug)
-
-    def _note_bug(self, name: str, error: BaseException) -> None:
-        self._outcomes.append(_ended_by_bug(name, error))
+        self._task = _started("consumer", self._run(), self._outcomes)
 
     async def _run(self) -> None:
         await self._client.start()
@@ -285,6 +279,15 @@ class OwnConsumer:
         await self._client.close(timeout_s=LEAVE_S)
 
 
-def _ended_by_bug(client: str, error: BaseException) -> Refused:
-    """Return the outcome by which a load reports that a bug has ended one of its clients."""
-    return Refused(-1, f"the {client} has ended by a bug: {type(error).__name__}: {error}")
+def _started(
+    client: str, run: Coroutine[None, None, None], outcomes: "deque[Outcome]"
+) -> asyncio.Task[None]:
+    """Start the task of a client. If a bug ends the task, the load gets the outcome Broken."""
+
+    def note(name: str, error: BaseException) -> None:
+        why = f"the {name} has ended by a bug: {type(error).__name__}: {error}"
+        outcomes.append(Broken(why))
+
+    task = asyncio.create_task(run, name=client)
+    report_failure(task, note)
+    return task

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_edu.clients.load import load_clients
 from kafka_edu.clients.load.load import LAST_ANSWERS_S, Load, LoadClients, LoadSpec
-from kafka_edu.clients.load.load_outcomes import Acked, Found, Outcome, Refused, Sent
+from kafka_edu.clients.load.load_outcomes import Acked, Broken, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import StoredRecord
 from kafka_edu.common.time import MockTime
 from kafka_edu.trace.event import Envelope, Level, Source, SourceKind
@@ -180,6 +180,13 @@ def test_a_refused_record_is_counted_and_an_error_of_the_client_alone_is_not() -
     stage.outcomes.append(Refused(number, "message timed out"))
     stage.load.tick()
     assert (stage.load.state().refused, stage.load.state().error) == (1, "message timed out")
+
+
+def test_the_bug_that_has_ended_a_client_stays_the_load_s_error() -> None:
+    stage = Stage()
+    stage.outcomes += [Broken("the consumer has ended by a bug"), Refused(-1, "all are down")]
+    stage.load.tick()
+    assert stage.load.broken == stage.load.state().error == "the consumer has ended by a bug"
 
 
 def test_records_of_an_earlier_load_are_not_counted() -> None:

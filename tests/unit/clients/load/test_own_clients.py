@@ -8,7 +8,7 @@ from typing import Final
 from kafka_edu.clients.client_errors import BufferExhaustedException, ClientException
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.load.load import LoadSpec
-from kafka_edu.clients.load.load_outcomes import Acked, Found, Outcome, Refused, Sent
+from kafka_edu.clients.load.load_outcomes import Acked, Broken, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import StoredRecord
 from kafka_edu.clients.load.own_clients import OwnConsumer, OwnProducer
 from kafka_edu.clients.producer.producer_batch import Callback, RecordMetadata
@@ -219,13 +219,13 @@ def test_a_bug_that_ends_a_client_is_the_load_s_error() -> None:
     """
     outcomes: deque[Outcome] = deque()
 
-    class Broken(FakeConsumer):
+    class FailingConsumer(FakeConsumer):
         async def poll(self, timeout_ms: float) -> list[ConsumerRecord]:
             self.polled.set()
             raise ModuleNotFoundError("no numpy")
 
     async def whole() -> FakeConsumer:
-        client = Broken()
+        client = FailingConsumer()
         consumer = OwnConsumer(client, "t", outcomes)  # type: ignore[arg-type]  # a fake
         consumer.start()
         await client.polled.wait()
@@ -234,4 +234,4 @@ def test_a_bug_that_ends_a_client_is_the_load_s_error() -> None:
 
     assert asyncio.run(whole()).closed
     why = "the consumer has ended by a bug: ModuleNotFoundError: no numpy"
-    assert list(outcomes) == [Refused(-1, why)]
+    assert list(outcomes) == [Broken(why)]
