@@ -1,4 +1,4 @@
-"""The simulated cluster of a chapter that a learner has left: its run, and the time to go on.
+"""The simulated cluster of a chapter that a learner has left: its run, and when to continue.
 
 The process of the cluster has ended. So the next start plays the run again, up to this time, with
 all acts that the learner made by hand. With the same code, the run has the same facts again. After

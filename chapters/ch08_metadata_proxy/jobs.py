@@ -4,7 +4,7 @@ The clients bootstrap on the proxy: they get the brokers' addresses from it.
 
     bootstrap    starts the proxy, lets clients bootstrap on it and send records
     stop    stops the proxy; the clients send more records, and a new client tries to bootstrap
-    wrong   starts a proxy with a wrong host in its metadata, and lets a client bootstrap on it
+    wrong   replays metadata with a wrong host from a proxy, and lets a client bootstrap on it
 
 The proxy's events and the clients' reports become events of the cluster.
 """

@@ -8,7 +8,7 @@ A producer bootstraps on a server that is no broker, and keeps working when that
 The book changes a Kafka so that it answers with another cluster's metadata. Here the metadata proxy
 (`kafka-edu proxy`) answers with the metadata instead. Half way through the run the proxy is
 stopped. At the end each acked record must have been consumed. The demo also counts bytes on both
-sides: how many the proxy and the brokers received, and how many each of them stored.
+sides: how many the proxy and the brokers received, and how many are in the logs of each.
 """  # noqa: E501
 
 import socket

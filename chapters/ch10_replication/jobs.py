@@ -1,7 +1,7 @@
 """The jobs of chapter 10: an unmodified producer and consumer, whose records are counted.
 
     orders    sends ten records with acks=all, and waits for their answers
-    refused   sends records until the leader refuses one immediately, and prints the answers
+    refused   sends records until the leader refuses some immediately, and reports the answers
     read      reads the partition to its end, and looks for all records that were sent
 
 The producer does not retry, so each record gets the broker's first answer. The producer knows only

@@ -68,7 +68,7 @@ class IdempotentJobs:
 
         A retried record was written twice if the leader had appended it before the reset. Without
         idempotence the rounds end when the log has more records than were sent. With idempotence
-        this never happens, so this job makes as many rounds as the job without it.
+        this never happens, so there are as many rounds as in the job without idempotence.
         """
         start = await ends_of(self._servers, [PAYMENTS])
         sent: list[bytes] = []

@@ -1,7 +1,7 @@
 """The jobs of chapter 18. Most of them play clusters in virtual time, and emit what they found.
 
     kill        kills a leader in virtual time
-    same        plays one seed again, another seed, and one seed while the brokers are watched
+    same        plays a seed twice, once more while the brokers are watched, and another seed
     breaks      plays runs whose client breaks determinism
     explore     searches the seeds of a scenario for one that loses records, with a planted bug
     shrink      makes the schedule of that seed short

@@ -52,7 +52,7 @@ def read_scenario(name: str) -> Scenario:
 
 
 def schedule_of(scenario: Scenario, seed: int) -> tuple[Act, ...]:
-    """Return the acts in the scenario, or the acts that the seed draws if it has none."""
+    """Return the acts of a run: those in the scenario file, and those that the seed draws."""
     return ScenarioRun(scenario, seed).acts
 
 

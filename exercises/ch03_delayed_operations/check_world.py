@@ -25,8 +25,8 @@ class CheckWorld(NamedTuple):
     late_watches: int = 0
     """The number of watch lists into which the learner's thread put a completed operation."""
     after_news: Step = None
-    """The first step that the learner's thread did after it knew that the operation was
-    completed.
+    """The first step, except "disarm", that the learner's thread did after it knew that the
+    operation was completed.
     """
     knows: bool = False
     """Whether an answer has informed the learner's thread that the operation is completed."""
@@ -136,8 +136,8 @@ def dead_entries(world: CheckWorld) -> str:
 
 
 def goes_on(world: CheckWorld) -> str:
-    """Return a fault if the learner's thread did steps although it knew that the operation was
-    completed.
+    """Return a fault if the learner's thread did a step other than "disarm" although it knew that
+    the operation was completed.
     """
     if world.after_news is not None:
         return f"your thread knew that it was completed, and then did {world.after_news!r}"

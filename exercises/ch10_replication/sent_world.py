@@ -111,7 +111,7 @@ class SentWorld:
         self._advance()
 
     def fetch(self, follower: int) -> None:
-        """Let a follower fetch. An earlier answer on the way to the follower is lost."""
+        """Let a follower fetch. The answer is then on its way, and an earlier answer is lost."""
         replica = self.replicas[follower]
         if follower == self.leader or not replica.alive:
             return

@@ -147,7 +147,7 @@ def _wait(broker: LearnerBroker, done: Callable[[], bool], producer: Producer) -
 def _by_hand(
     broker: LearnerBroker, producer: int, what: str, batches: Sequence[tuple[int, int, int]]
 ) -> Step:
-    """Send these batches, each in a separate request. Compare the answers with right answers."""
+    """Send these batches, each in a separate request. Check that each answer is right."""
     says = f"{what}: the leader answers each batch rightly"
     port = broker.cluster.port(BROKER)
     right: Right | None = None

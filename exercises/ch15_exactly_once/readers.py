@@ -1,4 +1,4 @@
-"""Read a partition with an unmodified consumer (librdkafka), up to the partition's end."""
+"""Read a partition with an unmodified consumer (librdkafka), up to the end that it sees."""
 
 import time
 from collections.abc import Sequence

@@ -384,8 +384,8 @@ def grade_class(
 def _notes(
     exercise: Exercise, submissions: Sequence[Submission], roster: Roster | None
 ) -> Iterator[str]:
-    """Yield a remark for each submission: a copied file, the numbers of another student, a name
-    that is not in the roster. The remark is empty if all is in order.
+    """Yield a remark for each submission, for example about a copied file, the numbers of another
+    student, or a name that is not in the roster. The remark is empty if all is in order.
     """
     reference = fingerprint(exercise.solution.read_bytes())
     starter = fingerprint(exercise.starter.read_bytes())

@@ -58,7 +58,7 @@ class Exercise(NamedTuple):
 
     @property
     def hidden_tests(self) -> Path:
-        """The file with the hidden tests, which only `lab grade` runs. The file may be missing."""
+        """The file with the hidden tests, which run only in a grade. The file may be missing."""
         return self.folder / "hidden_tests.py"
 
     def points_of(self, test: str) -> float:

@@ -90,8 +90,8 @@ class Allowance(NamedTuple):
     """Limit for the time on the clock. It is used only on systems without /proc."""
 
     def widened(self, processor_s: float, clock_s: float) -> "Allowance":
-        """Return an allowance whose limits for processor time and clock time are at least 20 times
-        what the reference solution used.
+        """Return these limits. Processor time and clock time are raised to 20 times what the
+        reference solution used, if that is more.
         """
         return self._replace(
             processor_s=max(self.processor_s, REFERENCES_SHARE * processor_s),

@@ -146,7 +146,7 @@ class ActiveController:
     # The beginning and the end of the term of office.
 
     async def take_office(self) -> None:
-        """Read and watch the whole cluster in ZooKeeper; then send the state to all brokers.
+        """Read and watch the whole cluster in ZooKeeper; then update every partition and broker.
 
         (Kafka: onControllerFailover.) Notifications about ISRs and log dirs that an earlier
         controller has left in ZooKeeper are deleted without being read, because this method reads
@@ -347,11 +347,11 @@ class ActiveController:
         """Move the leaderships of a broker that is about to stop (book 000 §6.4.2).
 
         The broker's follower replicas are stopped too. Returns the partitions that the broker still
-        leads. `ShutdownRule` decides what happens to each partition.
+        leads. `ShutdownRule` decides what happens to each partition: it has the book's three cases.
 
         Kafka moves all leaderships at once; here they move in steps. The brokers take over the
-        partitions of one step while the next step is still being written to ZooKeeper. So a
-        partition is without a leader only while its own step takes place.
+        partitions of one step while the next step is still being written to ZooKeeper. So no
+        partition is without a leader for longer than its own step takes.
 
         Raises KafkaException if the broker is not alive, or has a newer epoch than `broker_epoch`.
         """
@@ -456,8 +456,9 @@ class ActiveController:
     async def _on_new_partition_creation(self, partitions: list[TopicPartition]) -> None:
         """Take new partitions from NonExistent through New to Online.
 
-        First the partitions become New, then the replicas, and only then the partitions become
-        Online. A replica can become New only before its partition has a leader.
+        First the partitions become New, then their replicas. After that the partitions become
+        Online, and then their replicas. A replica can become New only before its partition has a
+        leader.
         """
         reason = "the partition is new"
         replicas = self.context.replicas_for_partitions(partitions)

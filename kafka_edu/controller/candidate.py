@@ -47,8 +47,7 @@ class Candidate(Protocol):
         """
 
     def endless(self) -> None:
-        """Record that the candidate made MOST_STEPS operations after a single event, without an
-        end.
+        """Record that one event led to MOST_STEPS operations, without "wait" or "lead".
 
         The controller no longer uses this candidate.
         """

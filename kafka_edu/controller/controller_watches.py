@@ -5,8 +5,9 @@ only a path and a kind of change. So the controller reads the current state when
 event. The controller sets the watch again together with that read, or just before. So it misses no
 change. One event may cover several changes.
 
-Every broker watches /controller. Only the active controller watches any other znode. Before Kafka
-had a controller, all brokers watched all these znodes (`kafka-edu demo watches` shows the cost).
+Every broker watches /controller. Only the active controller watches the other znodes of this
+module. Before Kafka had a controller, all brokers watched all these znodes (`kafka-edu demo
+watches` shows the cost).
 
 Next: `KafkaController.on_watch` (kafka_controller.py) queues the event.
 """

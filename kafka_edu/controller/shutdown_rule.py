@@ -63,9 +63,9 @@ class ShutdownRule:
         return led, followed
 
     def remaining(self, broker_id: int, partitions: Iterable[Concerned]) -> list[TopicPartition]:
-        """Return the partitions that the broker leads and that have more replicas. O(partitions).
+        """Return the partitions that the broker leads and that have more than one replica.
 
-        Topics that are being deleted are left out.
+        Topics that are being deleted are left out. O(partitions).
         """
         return [one.partition for one in partitions if _can_move(one) and one.leader == broker_id]
 

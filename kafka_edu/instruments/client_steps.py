@@ -33,7 +33,7 @@ _OfBatch = BatchDrained | BatchRetried | BatchSplit | BatchAcknowledged | BatchF
 
 
 class _Batch(NamedTuple):
-    """A batch of a producer: the process, how often the process has started, the client id, and the
+    """A batch of a producer: the process, the number of the process's start, the client id, and the
     batch's number.
     """
 

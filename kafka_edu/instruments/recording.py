@@ -174,7 +174,7 @@ class Recorder:
 
         If writing has failed before, nothing more is written. If `close` takes longer than
         SILENT_S, it calls `say` with a sentence. After a KeyboardInterrupt, `close` stops waiting,
-        and the recording has no end mark.
+        and the recording lacks its last events and a proper end.
         """
         with self._changed:
             self._closing = True

@@ -2,7 +2,7 @@
 
 The shipped accumulator divides the batches, and the shipped batch calls the callbacks. The learner
 sees only numbers. Each producer numbers its records that have a callback, in the order in which the
-records' batches end or are divided.
+records' batches first end or are divided.
 
 A wrong answer is used: a callback is then never called, or twice, or with a different offset. It is
 an error in the learner's code if an answer names a record that the producer does not know, or a

@@ -5,7 +5,7 @@ belongs to another segment, or that lost its entries. With such an index, look-u
 wrong records, and consumers with read_committed get records of aborted transactions. At each start,
 our broker checks three entries of the offset index and the last entry of the other two indexes. The
 check needs about five short reads for each segment. To open a small log takes 280 µs with a warm
-page cache, and 14 µs of this time are for the check.
+page cache, and about 14 µs of this time are for the check.
 
 If an entry and a batch contradict each other, the damage may be in the batch and not in the index.
 So an index counts as wrong only in two cases. Either the position in the entry lies inside a batch

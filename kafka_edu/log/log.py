@@ -285,11 +285,11 @@ class Log:
     ) -> LogAppendInfo:
         """Check the records, give them the next offsets, and write them.
 
-        O(1) except for the CRC, the write, and unpacking a compressed batch. If there is no whole
-        batch (only Produce v0–2 may send that), both offsets in the result are -1. For a duplicate
-        they are the offsets of the batch that was written before. Only a coordinator may write a
-        control batch, and only the epochs of a control batch are checked. Raises the errors of
-        LogValidator and ProducerStateManager, RECORD_LIST_TOO_LARGE if the batch is larger than
+        O(1) except for the CRC, the write, and unpacking or checking the records. If there is no
+        whole batch (only Produce v0–2 may send that), both offsets in the result are -1. For a
+        duplicate they are the offsets of the batch that was written before. Only a coordinator may
+        write a control batch, and only the epochs of a control batch are checked. Raises the errors
+        of LogValidator and ProducerStateManager, RECORD_LIST_TOO_LARGE if the batch is larger than
         segment.bytes, and KAFKA_STORAGE_ERROR.
         """
         config = self.config
@@ -1024,7 +1024,7 @@ class Log:
         return self._segments.first_base
 
     def maybe_increment_log_start_offset(self, new_start: int) -> bool:
-        """Raise the log start offset to `new_start`. Return False if it was already as high.
+        """Raise the log start offset to `new_start`. Return False if it was not below `new_start`.
 
         So the records below `new_start` are deleted, for a DeleteRecords request or because the
         leader's log starts there. Raises OFFSET_OUT_OF_RANGE if `new_start` is above the HW.

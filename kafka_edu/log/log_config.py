@@ -2,8 +2,9 @@
 (Kafka: LogConfig.scala; spec A2).
 
 The keys are topic keys, such as `segment.bytes`. If a topic does not set a key, the value comes
-from a key of the broker. The broker's key is mostly the topic key with `log.` in front, such as
-`log.segment.bytes`. The default values in this module are those of Kafka 2.0.
+from a key of the broker. The broker's key is often the topic key with `log.` in front, such as
+`log.segment.bytes`, but not always: the key for `max.message.bytes` is `message.max.bytes`. The
+default values in this module are those of Kafka 2.0.
 """
 
 import re

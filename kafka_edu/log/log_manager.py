@@ -558,8 +558,8 @@ class LogManager:
         """Let a worker create an empty log in `log_dir`, which will replace the replica's current
         log (Kafka: getOrCreateLog with isFuture).
 
-        Raises KAFKA_STORAGE_ERROR, even if any of the log dirs is offline, because the offline dir
-        may contain a copy of the replica too.
+        Raises KAFKA_STORAGE_ERROR. One offline log dir is enough for this error, because the
+        offline dir may contain a copy of the replica too.
         """
         await self._settle_replaced()
         if self._offline:
@@ -838,7 +838,7 @@ class LogManager:
         return _GivenUp(log, delete_dir_name(topic_partition, self._unique_id()))
 
     def _retire(self, log: Log) -> None:
-        """Forget a log that the broker no longer uses. Unmap the log's two indexes at once, because
+        """Forget a log that the broker no longer uses. Unmap the log's indexes at once, because
         each mapping keeps a file open, and a broker may delete thousands of logs.
         """
         self._noted.pop(log, None)

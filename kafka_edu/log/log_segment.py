@@ -51,8 +51,8 @@ class LogSegment:
     """The batches of a log from `base_offset` on, up to the next segment. Owned by its Log.
 
     `_positions` remembers where the last 512 batches begin. Most readers read at the end of the
-    log. So the position is found without the index and without the file. Next hop of an append: the
-    file system, then OffsetIndex and TimeIndex.
+    log. For them the position is found without the index and without the file. Next hop of an
+    append: the file system, then OffsetIndex and TimeIndex.
     """
 
     __slots__ = (
@@ -364,8 +364,8 @@ class LogSegment:
     def damaged_indexes(self, *, after_kill: bool) -> list[tuple[str, str]]:
         """Return (path, damage) of each index file whose content is impossible.
 
-        After a kill of the broker, an offset or time index has its full length, with zeros after
-        the last entry. With `after_kill` such an index is not damaged.
+        After a kill of the broker, an offset or time index may have its full length, with zeros
+        after the last entry. With `after_kill` such an index does not count as damaged.
         """
         found: list[tuple[str, str]] = []
         killed = False

@@ -143,7 +143,7 @@ def validate(
 
     Return None if `records` has no whole batch, which is not an error here. Raises KafkaException
     with an error from the list in the module's docstring. If the batch is stored as it arrived,
-    this takes O(1), except for the CRC and for unpacking a compressed batch.
+    this takes O(1), except for the CRC, and for unpacking or checking the records.
     """
     if len(records) <= MAGIC_OFFSET:
         return None

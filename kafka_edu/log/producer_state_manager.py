@@ -444,8 +444,8 @@ class ProducerStateManager:
     def _clear(self) -> None:
         """Forget the whole state, including transactions whose markers are not replicated yet.
 
-        It is safe to forget such transactions: a log is truncated only at or above its high
-        watermark, and a log that was just recovered belongs to a follower.
+        It is safe to forget such transactions: a log is truncated at or above its high watermark,
+        and a log that was just recovered belongs to a follower at first.
         """
         self.producers.clear()
         self._ongoing.clear()

@@ -139,7 +139,7 @@ class RequestChannel:
         """Queue a response at the processor that owns the connection, and wake the processor.
 
         `parts` are the whole response with its size prefix. None means that no response is sent
-        (Produce with acks=0). Without a response, the connection continues with its next request.
+        (Produce with acks=0). In that case the connection only continues with its next request.
         """
         request.response_ns = self._time.nanoseconds()
         trace = self._trace
@@ -155,8 +155,8 @@ class RequestChannel:
     def let_next_start(self, request: Request) -> None:
         """Allow the connection's next produce to start, although this request waits in a purgatory.
 
-        If `edu.max.pipelined.requests` is 1, this method does nothing, as Kafka does. See
-        `KafkaChannel`.
+        If `edu.max.pipelined.requests` is 1, which is Kafka's behaviour, this method does nothing.
+        See `KafkaChannel`.
         """
         if request.channel.max_pipelined_requests > 1:
             request.may_be_followed = True

@@ -4,7 +4,7 @@
 and the response contains this table. For each key, the client then uses the highest version that
 both sides support. With `--api-level 2.0` a broker advertises exactly the versions of Kafka 2.0.0.
 With `2.8` it advertises the versions of Kafka 2.8 with ZooKeeper. The lowest version is 0 for every
-key, because some clients can use a feature only in one old version.
+key, because some clients use a feature only if the broker supports one certain old version.
 """
 
 from collections.abc import Mapping

@@ -59,8 +59,8 @@ def behind_varints(data: Bytes, at: Int64s) -> Int64s:
 def varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
     """Return the decoded zigzag varint at each position in `at`, and the end of each varint.
 
-    Raises InvalidRecordError. O(positions · longest varint). Most varints have one or two bytes;
-    all of these are decoded together in one step.
+    Raises InvalidRecordError. O(positions · longest varint). If every varint has one or two bytes,
+    as most varints have, all are decoded together in one step.
     """
     try:
         first = data[at]

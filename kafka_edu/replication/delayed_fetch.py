@@ -96,8 +96,8 @@ class DelayedFetch(DelayedOperation):
         return f"fetch {what} for {self._reader}"
 
     def _wanted(self) -> FetchInfos:
-        """Return the partitions to read. In a session these are only the partitions that have
-        changed.
+        """Return the partitions to read: all partitions of the fetch, or in a session those that
+        have changed by now.
         """
         if self._session is None or self._up_to_date:
             return self._infos

@@ -128,7 +128,7 @@ class ReplicaFetcherManager:
         """Set num.replica.fetchers.
 
         The followed partitions are removed from their fetchers and are spread over the new number
-        of fetchers. Each partition begins with truncation again.
+        of fetchers. There they start again, like partitions that are followed for the first time.
         """
         self.remove_fetcher_for_partitions([partition.topic_partition for partition in followed])
         self._num_fetchers = num_replica_fetchers

@@ -706,7 +706,7 @@ async def _named_end(child: ChildProcess) -> ChildProcess:
 
 def _epitaph(child: ChildProcess) -> str:
     """Return how the child ended and why. The reason is the line that the child has written about
-    its end. If there is no such line, it is the end of the child's output.
+    its end. If there is no such line, the reason is the end of the child's output.
     """
     ended = child.last_exit
     if ended is not None and ended.reason:

@@ -1,6 +1,6 @@
 """The meaning of each byte of a log's file: position, bytes, field, value, and one sentence.
 
-`dump-log --explain` prints these pieces. The pieces of a file follow each other without a gap and
+`dump-log --explain` prints a file piece by piece. The pieces follow each other without a gap and
 cover every byte exactly once. Bytes that cannot be read are a piece too. The names of the fields
 are Kafka's: from DefaultRecordBatch, DefaultRecord and LegacyRecord, the indexes, and the schema of
 producer snapshots.

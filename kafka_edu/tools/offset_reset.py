@@ -1,7 +1,8 @@
 """Find the new offsets when a group is reset (ConsumerGroupCommand.prepareOffsetsToReset; KIP-122).
 
-The new offset always lies within the log. If a given offset is after the log's end, the end is
-used; if it is before the log's start, the start is used. In both cases the tool warns.
+A given offset (--to-offset, --shift-by, --from-file) must lie within the log. If it is after the
+log's end, the end is used; if it is before the log's start, the start is used. In both cases the
+tool warns.
 """
 
 import calendar

@@ -1,7 +1,7 @@
 """Start the cluster of exercise 08-6 with two listeners, let a broker advertise a wrong address,
 check the cluster's state, and end it.
 
-The order is sent with kafka-python, the client that the ticket describes.
+kafka-python sends the order of the check, because an independent client stands for the shop.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -34,7 +34,7 @@ def make(seed: int) -> dict[str, str]:
 
 
 def run(seed: int) -> Run:
-    """Return the seed's first run with a partition of two readers after LEAST generations."""
+    """Return the seed's first run with two readers of a partition, in generation LEAST or later."""
     for number in count():
         made = _run_once(Random(f"two readers/{seed}/{number}"))
         if made is not None:

@@ -155,7 +155,7 @@ def test_truncated(make: Make, policy: str) -> None:
 
 
 def test_no_record_is_so_new(make: Make) -> None:
-    """no record is as late as the time, and the leader answers with the offset 0"""
+    """a time that is later than all records, and an answer of the leader with the offset 0"""
     for policy in POLICIES:
         made = make(policy)
         made.asked(A, 5_000)

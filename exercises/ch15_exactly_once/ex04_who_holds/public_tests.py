@@ -125,7 +125,7 @@ def _kind(error: BadAnswerError) -> Mismatch:
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:
-    """diagnosis names the producer that holds the LSO, and the event of its first record"""
+    """diagnosis names the holder of the LSO, and the event of its transaction's first record"""
     made = run(material)
     producer, event = came = two_numbers(learner, WANTED, ())
     if producer != made.producer:

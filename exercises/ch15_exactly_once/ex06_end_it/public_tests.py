@@ -42,7 +42,7 @@ def test_holder(learner: Learner, truth: Plan) -> None:
 
 
 def test_hidden(learner: Learner, truth: Plan) -> None:
-    """the report says how many committed payments the readers got after the transaction's end"""
+    """the report says how many committed payments readers got because the transaction ended"""
     came = said(learner, "hidden")
     if came == truth.hidden and not isinstance(came, bool):
         return

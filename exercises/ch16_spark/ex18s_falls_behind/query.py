@@ -243,7 +243,7 @@ def files_of(folder: Path) -> list[Path]:
 def rows_of(files: Iterable[Path], last: int) -> Iterator[dict[str, Any]]:
     """Yield the rows in the files, without the file of micro-batch `last` + 1: `last` is the last
     finished one, and the next is not finished. Files with higher numbers come from an old
-    checkpoint.
+    checkpoint, and count.
 
     Raises ValueError for a file that the query has not written.
     """

@@ -51,7 +51,7 @@ def play_story(scenario: Scenario, seed: int, plant: str, story: Story) -> Scena
     """Play a run, and return its result. `story` collects what happened in it.
 
     If the run has a learner's part, the events of all levels are emitted, because the part's
-    answers are events too.
+    answers are events of the level `all`.
     """
     level = Level.ALL if scenario.learners else Level.STATE
     with silent_brokers(), planted(plant):

@@ -44,7 +44,7 @@ class LoadedGroup(NamedTuple):
 class GroupLoader:
     """Reads one partition; only the task that loads the partition uses this object.
 
-    Memory O(groups and valid offsets), time O(records).
+    Memory O(groups and offsets that are not deleted), time O(records).
     """
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ from kafka_edu.coordinator.group.offset_and_metadata import CommittedOffset, Off
 class GroupOffsets:
     """The offsets of one group; only its GroupMetadata owns this object.
 
-    `expired` is O(all offsets); every other operation is O(offsets in its arguments).
+    `expired` and `among` are O(all offsets). Every other operation is O(offsets that it handles).
     """
 
     __slots__ = ("_pending", "_pending_transactional", "committed")

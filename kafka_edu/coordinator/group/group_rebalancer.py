@@ -109,10 +109,10 @@ class GroupRebalancer:
         request.
 
         A stable group whose protocol stays the same continues without a rebalance, and the member
-        gets its old assignment. The response names the leader's old member id, even if this member
-        was the leader. So the member does not make a new assignment, which a stable group would not
-        accept. In CompletingRebalance, the leader's assignment may contain the old member id, so
-        the group begins to rebalance again.
+        gets its old assignment. The response names the leader's id from before the join, even if
+        this member was the leader. So the member does not make a new assignment, which a stable
+        group would not accept. In CompletingRebalance, the leader's assignment may contain the old
+        member id, so the group begins to rebalance again.
         """
         leader_before = group.leader_id
         instance = member.group_instance_id or ""

@@ -1,10 +1,9 @@
 """The coordinator's decision about a producer's request, for each state of its transaction.
 
-(Kafka: TransactionCoordinator.scala, where the decisions are spread over its handlers.) For each
-state and each kind of request, the table has an entry: the next state, or the error in the
-response. If a commit or an abort has the current state as its entry, the transaction has already
-ended in this way. The producer then gets a success, because the response to its first request may
-have been lost.
+(Kafka: TransactionCoordinator.scala, where the decisions are spread over its handlers.) The table's
+entry for a state and a kind of request is the next state, or the error in the response. If the
+entry for a commit or an abort is the current state, the transaction has already ended in this way.
+The producer then gets a success, because the response to its first request may have been lost.
 
 `transaction_state` has the table of the states themselves. While a change of state is being
 written, no request is decided: it gets CONCURRENT_TRANSACTIONS.

@@ -104,7 +104,8 @@ class Cleaner:
     """Carries out one cleaning job. `clean` is called once.
 
     The function `took` is called with the number of bytes of each read or write. `Throttle.took`
-    sleeps if these are too many. `no_throttle` does nothing; it is used where time is virtual.
+    sleeps if the bytes are too many for the elapsed time. `no_throttle` does nothing; it is used
+    where time is virtual.
     """
 
     def __init__(self, job: CleanJob, file_system: FileSystem, took: Callable[[int], None]) -> None:
@@ -182,7 +183,7 @@ class Cleaner:
         return following[0].base if following else self._job.first_uncleanable
 
     def _pieces(self, base: int) -> Iterator[list[Batch]]:
-        """Yield the batches of a segment in lists of several batches, each batch as (header,
+        """Yield the batches of a segment in lists of one or more batches, each batch as (header,
         bytes).
 
         Raises CorruptRecordError.

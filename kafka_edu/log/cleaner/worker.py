@@ -70,10 +70,9 @@ def give_way(autogroup: Path) -> None:
 
     Many Linux systems schedule by session. Each session is an autogroup, and all autogroups get the
     same share of a core. A nice value counts only among the processes of one autogroup. On such a
-    system, a cleaner with a nice value in the broker's session would still get 50 % of a core if a
-    producer in another session wants the rest of that core. So this process begins a new session,
-    and sets the nice value for the session's autogroup too. With this setting it gets 10 % of the
-    core.
+    system, a cleaner with a nice value in the broker's session would get 50 % of a core that a
+    producer in another session wants too. So this process begins a new session, and sets the nice
+    value for the session's autogroup too. With this setting it gets 10 % of the core.
     """
     if not autogroup.exists():
         return

@@ -298,8 +298,8 @@ def commits_go_on(seen: Evidence) -> Iterator[str]:
 
 
 def commits_are_not_forgotten(seen: Evidence) -> Iterator[str]:
-    """A member that requests the committed offset gets at least the offset that this member
-    committed last.
+    """A member that requests the committed offset gets at least the highest offset that this member
+    has committed.
     """
     for known in seen.history.known:
         committed = max(
@@ -351,8 +351,8 @@ def members_begin_at_the_committed_offset(seen: Evidence) -> Iterator[str]:
 
 
 def groups_read_everything_once_or_more(seen: Evidence) -> Iterator[str]:
-    """At least one member of each group has read each record that read_committed shows. Compacted
-    topics are left out.
+    """Each record that read_committed shows was read by at least one member of each group of its
+    topic. Compacted topics are left out.
     """
     for client in seen.scenario.clients:
         if client.kind != "group":

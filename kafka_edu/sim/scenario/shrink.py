@@ -45,7 +45,9 @@ class Shrinker:
         self.best: tuple[Scenario, ScenarioResult] | None = None
 
     def shrink(self, scenario: Scenario, seed: int, acts: Sequence[Act]) -> Shrunk:
-        """Return the shortest run found. Raises ValueError if the given run breaks no rule."""
+        """Return the shortest run found. Raises ValueError if the given run does not break the
+        rule.
+        """
         if not self._fails(scenario.with_acts(seed, acts)):
             raise ValueError(f"seed {seed} of {scenario.name} does not break the rule {self._rule}")
         changed = True

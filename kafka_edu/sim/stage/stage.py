@@ -563,8 +563,8 @@ class Stage:
                 return None
 
     def _follow(self, command: Command) -> None:
-        """Add the next points to which this run must go. If a point lies before the present moment,
-        go back.
+        """Add the next points to which this run must go. If the first of them lies before the
+        present moment, go back.
         """
         points = [_point_of(word) for word in str(command.values.get("points", "")).split()]
         if not self.follows or not points:
