@@ -3,7 +3,9 @@
 The cluster of the chapter is one process: no broker has to be started, and no port is used. A step
 is left out if it needs something that a simulated cluster does not have: a job with unmodified
 clients, frames on a real socket, or an act that only a real cluster has. A step that needs a name
-from such a step is left out too. The script says at the step's place that it is left out.
+from such a step is left out too. The script says at the step's place that it is left out. Its load
+is started there, because later steps may need it. But a load that ends after some seconds is not
+started: nothing waits for its end, so it would still run in the next step.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -82,9 +84,8 @@ def simulated(chapter: str, script: Script, replay: str) -> SimulatedChapter:
             f"This step is left out, because a simulated cluster does not have what it needs:"
             f" {why}. The recording of the chapter shows it: {replay}"
         )
-        steps.append(
-            Step(step.title, say, load=step.load, stop_load=step.stop_load, line=step.line)
-        )
+        load = None if "--seconds" in (step.load or ()) else step.load
+        steps.append(Step(step.title, say, load=load, stop_load=step.stop_load, line=step.line))
     shown = script._replace(steps=tuple(steps), breaks=())
     return SimulatedChapter(shown, tuple(left_out), frozenset(missing))
 

@@ -98,6 +98,8 @@ class ScenarioResult(NamedTuple):
 class FactDigest:
     """The hash of all facts of a run. Samples for viewers are not included."""
 
+    SHORT_BYTES: Final = 2
+
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
         self.count = 0
@@ -111,8 +113,8 @@ class FactDigest:
         return self._hash.hexdigest()
 
     def short(self) -> bytes:
-        """Return the first 8 bytes of the hash of all facts up to now."""
-        return self._hash.digest()[:8]
+        """Return the first SHORT_BYTES bytes of the hash of all facts up to now."""
+        return self._hash.digest()[: self.SHORT_BYTES]
 
 
 class ActByHand(NamedTuple):

@@ -29,6 +29,16 @@ def test_the_cluster_of_each_of_the_first_chapters_is_a_scenario(one: Chapter) -
         assert "chapter NN --replay" in step.say
 
 
+def test_a_load_of_some_seconds_is_not_started_when_its_step_is_left_out() -> None:
+    script = find_chapters()["03"].script(screen_names())
+    first = next(step for step in script.steps if step.title == "With acks=1")
+    assert "--seconds" in (first.load or ())
+    here = simulated("03", script, "")
+    left_out = next(each for each in here.left_out if each.title == first.title)
+    assert here.script.steps[left_out.number - 1].load is None
+    assert here.script.steps[left_out.number].load is not None  # that of "With acks=all"
+
+
 def test_the_page_lists_the_steps_that_are_left_out() -> None:
     rows = re.findall(r"^\| (\d\d) [^|]*\| (\d+) of (\d+) \| ([^|]*) \|$", PAGE.read_text(), re.M)
     assert [row[0] for row in rows] == [one.number for one in CHAPTERS]
