@@ -321,7 +321,7 @@ def _run_simulated(
         ) from error
     here = simulated(chosen.id, script, command_line(f"{chosen.command} --replay"))
     left = None if fast or from_start else LeftCluster.load(chosen.id, script.digest)
-    if left is None and not from_start and left_file(chosen.id).exists():
+    if left is None and not from_start and left_file(chosen.id).path.exists():
         click.echo("the script or the code has changed since you left, so the chapter begins again")
     text, reach_us = (text, None) if left is None else left
     with tempfile.TemporaryDirectory(prefix="kafka-edu-sim-") as folder:

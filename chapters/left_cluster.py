@@ -6,12 +6,10 @@ a change of the code, the same seed may give a different run. Then `load` ignore
 chapter begins at its first page.
 """
 
-import contextlib
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_edu.common.user_files import state_folder, write_private_json
+from kafka_edu.common.user_files import StateFile, state_folder
 from kafka_edu.sim.scenario.explore import code_version
 from kafka_edu.sim.scenario.language import parse
 
@@ -19,9 +17,9 @@ if TYPE_CHECKING:  # the module imports the whole dashboard
     from tui.presenter.run import Scene
 
 
-def left_file(chapter: str) -> Path:
+def left_file(chapter: str) -> StateFile:
     """Return the file with the cluster of this chapter."""
-    return state_folder() / "presenter" / f"chapter-{chapter}-cluster.json"
+    return StateFile(state_folder() / "presenter" / f"chapter-{chapter}-cluster.json")
 
 
 class LeftCluster(NamedTuple):
@@ -47,23 +45,19 @@ class LeftCluster(NamedTuple):
     @classmethod
     def load(cls, chapter: str, digest: str) -> "LeftCluster | None":
         """Return the cluster of a chapter, or None if there is none for this script and code."""
-        try:
-            fields = json.loads(left_file(chapter).read_text(encoding="utf-8"))
+
+        def read(fields: Mapping[str, Any]) -> LeftCluster | None:
             if (fields["digest"], fields["code"]) != (digest, code_version()):
                 return None
             return cls(str(fields["text"]), int(fields["at_us"]))
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+
+        return left_file(chapter).load(read)
 
     def save(self, chapter: str, digest: str) -> None:
         """Write the file. If that is not possible, the chapter begins at its first page again."""
-        with contextlib.suppress(OSError):
-            file = left_file(chapter)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_private_json(file, {"digest": digest, "code": code_version(), **self._asdict()})
+        left_file(chapter).save({"digest": digest, "code": code_version(), **self._asdict()})
 
     @staticmethod
     def forget(chapter: str) -> None:
         """Delete the file, because it no longer fits the learner's place."""
-        with contextlib.suppress(OSError):
-            left_file(chapter).unlink(missing_ok=True)
+        left_file(chapter).forget()

@@ -1,17 +1,20 @@
 """Files of the user who runs this program: the folder for its state, and files with access tokens.
 
-The access tokens protect the sockets for events and actions.
+The access tokens protect the sockets for events and actions. A StateFile keeps something small
+between two runs, for example the learner's place in a chapter.
 """
 
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 #: The default folder for this program's state, relative to the user's home.
 DEFAULT_STATE: Final = Path(".local", "state", "kafka-edu")
+
+T = TypeVar("T")
 
 
 @contextlib.contextmanager
@@ -60,3 +63,32 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     if state := environment.get("XDG_STATE_HOME"):
         return Path(state).absolute() / "kafka-edu"
     return Path.home() / DEFAULT_STATE
+
+
+class StateFile:
+    """A small JSON file in the state folder. It is a convenience: without it, a command still
+    works.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def load(self, read: Callable[[Mapping[str, Any]], T | None]) -> T | None:
+        """Return what `read` makes of the file's fields. Return None if there is no file, or if it
+        is broken: then `read` raises ValueError, KeyError, TypeError or AttributeError.
+        """
+        try:
+            return read(json.loads(self.path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def save(self, fields: Mapping[str, object]) -> None:
+        """Write the file, and make its folder. If that is not possible, do nothing."""
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_private_json(self.path, fields)
+
+    def forget(self) -> None:
+        """Delete the file, if that is possible."""
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)

@@ -4,14 +4,12 @@ The files are in the state folder: one place for each script and cluster, and on
 questions for each script.
 """
 
-import contextlib
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from kafka_edu.common.user_files import state_folder, write_private_json
+from kafka_edu.common.user_files import StateFile, state_folder
 from kafka_edu.instruments.presenter.presentation import Missed, Phase, SavedPlace
 
 
@@ -50,31 +48,31 @@ class Bookmark:
         used.
         """
         key = hashlib.sha256(f"{script.resolve()}\0{stage}".encode()).hexdigest()[:16]
-        self.path = (home or state_folder()) / "presenter" / f"{script.stem}-{key}.json"
+        name = f"{script.stem}-{key}.json"
+        self._file = StateFile((home or state_folder()) / "presenter" / name)
         self._digest = digest
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
 
     def load(self) -> SavedPlace | None:
         """Return the saved place, or None if no place is saved for this script.
 
         A broken file is ignored.
         """
-        try:
-            fields = json.loads(self.path.read_text(encoding="utf-8"))
-            if fields["digest"] != self._digest:
-                return None
-            return place_of(fields)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None
+
+        def read(fields: Mapping[str, Any]) -> SavedPlace | None:
+            return place_of(fields) if fields["digest"] == self._digest else None
+
+        return self._file.load(read)
 
     def save(self, place: SavedPlace) -> None:
         """Write the place. If the folder cannot be written, only the saved place is lost."""
-        with contextlib.suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_private_json(self.path, {"digest": self._digest, **place._asdict()})
+        self._file.save({"digest": self._digest, **place._asdict()})
 
     def forget(self) -> None:
-        with contextlib.suppress(OSError):
-            self.path.unlink(missing_ok=True)
+        self._file.forget()
 
 
 class MissedBefore:
@@ -82,26 +80,28 @@ class MissedBefore:
 
     def __init__(self, script: Path, home: Path | None = None) -> None:
         key = hashlib.sha256(f"{script.resolve()}".encode()).hexdigest()[:16]
-        self.path = (home or state_folder()) / "presenter" / f"missed-{key}.json"
+        self._file = StateFile((home or state_folder()) / "presenter" / f"missed-{key}.json")
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
 
     def load(self) -> list[Missed]:
         """Return the missed questions.
 
         Return an empty list if none are saved or the file is broken.
         """
-        try:
-            rows = json.loads(self.path.read_text(encoding="utf-8"))["missed"]
+
+        def read(fields: Mapping[str, Any]) -> list[Missed]:
             return [
                 Missed(int(step), str(question), str(right), *map(int, sure))
-                for step, question, right, *sure in rows
+                for step, question, right, *sure in fields["missed"]
             ]
-        except (OSError, ValueError, KeyError, TypeError):
-            return []
+
+        return self._file.load(read) or []
 
     def save(self, missed: Sequence[Missed]) -> None:
         """Save these questions instead of the earlier ones. Do nothing if the folder is
         read-only.
         """
-        with contextlib.suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_private_json(self.path, {"missed": [list(each) for each in missed]})
+        self._file.save({"missed": [list(each) for each in missed]})

@@ -62,7 +62,7 @@ def test_the_next_start_goes_on_where_the_learner_left(presented: Presented) -> 
     assert second == (first[0], False, LEFT_US)
     presented.finished = True
     start()
-    assert not left_file("10").exists(), "the learner has seen the end"
+    assert not left_file("10").path.exists(), "the learner has seen the end"
     start(from_start=True)
     assert [reach for _, _, reach in presented.scenes] == [None, LEFT_US, LEFT_US, None]
 
@@ -75,11 +75,11 @@ def test_from_start_begins_again_and_fast_keeps_no_place(
     start()
     start(from_start=True)
     assert presented.scenes[-1][2] is None
-    left_file("10").unlink()
+    left_file("10").forget()
     start(fast=True)
     assert len(shown) == 1, "only a fast run compares the values of the page"
     assert presented.scenes[-1][1:] == (True, None)
-    assert not left_file("10").exists()
+    assert not left_file("10").path.exists()
 
 
 def test_after_a_change_the_chapter_begins_again_and_says_so(
@@ -87,8 +87,8 @@ def test_after_a_change_the_chapter_begins_again_and_says_so(
 ) -> None:
     start()
     assert "begins again" not in capsys.readouterr().out
-    text = left_file("10").read_text(encoding="utf-8")
-    left_file("10").write_text(text.replace('"code": "', '"code": "older'), encoding="utf-8")
+    text = left_file("10").path.read_text(encoding="utf-8")
+    left_file("10").path.write_text(text.replace('"code": "', '"code": "older'), encoding="utf-8")
     start()
     assert presented.scenes[-1][2] is None
     said = capsys.readouterr().out
