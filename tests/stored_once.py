@@ -21,7 +21,8 @@ def without_copies_sent_anew(read: Iterable[tuple[int, int]], replica: Path) -> 
     seen: defaultdict[int, set[ProducerIdAndEpoch]] = defaultdict(set)
     values = []
     for offset, value in read:
-        producer = producers[offset]
+        producer = producers.get(offset)
+        assert producer is not None, f"{replica} has no batch with offset {offset}"
         if not seen[value] or producer in seen[value]:
             values.append(value)
         seen[value].add(producer)

@@ -51,7 +51,7 @@ class SimulatedLoad:
                 await self._ask("stop-load", {})
 
     def failure(self) -> str | None:
-        """Return None: a simulated load does not end by itself."""
+        """Return None: a simulated load ends only when it shall end, and has no exit code."""
         return None
 
     async def _ask(self, action: str, values: dict[str, int | str]) -> str:

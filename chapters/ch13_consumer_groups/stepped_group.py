@@ -125,14 +125,16 @@ class SteppedGroup:
         return self._clients[name]
 
     async def find(self) -> None:
-        """Wait until the broker coordinates the group. The first request creates the topic."""
+        """Wait until the broker coordinates the group. The first request makes the broker create
+        the topic __consumer_offsets.
+        """
         client = await self._client("a")
         request = FindCoordinatorRequest(key=self._group, key_type=0)
         answer = await client.ask(request, 1, FindCoordinatorResponse, _PATIENCE_MS)
         while answer.error_code:
             await asyncio.sleep(_SETTLE_S)
             answer = await client.ask(request, 1, FindCoordinatorResponse, _PATIENCE_MS)
-        await asyncio.sleep(1)  # the broker loads the new partition
+        await asyncio.sleep(1)  # the broker loads the new partition of __consumer_offsets
 
     def close(self) -> None:
         """Close all connections."""

@@ -185,7 +185,9 @@ class CallbackWorld:
 
 
 def pairs(came: object) -> list[Called] | None:
-    """Return an answer of `ended` as a list of (place, record). None: it is not such a list."""
+    """Return an answer of the method `Callbacks.ended` as a list of (place, record): the record's
+    place in its batch, and the record. Return None if the answer is not such a list.
+    """
     if not isinstance(came, list | tuple):
         return None
     found: list[Called] = []

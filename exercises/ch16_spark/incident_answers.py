@@ -84,8 +84,8 @@ class Pause(NamedTuple):
 
 
 def rows_of(envelopes: Iterable[Envelope]) -> Rows:
-    """Return the rows that `format("kafka-edu-events")` gives, with the columns and events that the
-    exercise uses.
+    """Return the rows that Spark's `spark.read.format("kafka-edu-events")` gives for these events.
+    Only the events in EVENTS and the columns in COLUMNS are kept.
     """
     found = []
     for envelope in envelopes:
@@ -105,7 +105,9 @@ def percentile(values: Sequence[int], percent: int) -> int:
 
 
 def right_latency(envelopes: Iterable[Envelope]) -> dict[str, Times]:
-    """Return the right answer of `latency`: for each API, its clients' requests and times."""
+    """Return the right answer of the report's method `latency`: for each API, the number of its
+    requests, and the median and p99 of their times. Fetches of followers do not count.
+    """
     by_api: dict[str, list[int]] = {}
     for envelope in envelopes:
         if isinstance(envelope.event, ResponseSent) and not envelope.event.follower:
@@ -124,7 +126,9 @@ def in_time(envelopes: Iterable[Envelope]) -> list[Envelope]:
 
 
 def right_flaps(envelopes: Iterable[Envelope]) -> list[Flap]:
-    """Return the right answer of `flaps`: which broker left which ISR, when, after which act."""
+    """Return the right answer of the report's method `flaps`: which broker left the ISR of which
+    partition, when, for how long, and what somebody had done to the cluster before that.
+    """
     act = ""
     isrs: dict[str, frozenset[int]] = {}
     out: dict[tuple[str, int], Flap] = {}
@@ -156,7 +160,9 @@ def right_flaps(envelopes: Iterable[Envelope]) -> list[Flap]:
 
 
 def right_rebalances(envelopes: Iterable[Envelope]) -> list[Pause]:
-    """Return the right answer of `rebalances`: how long each rebalance lasted, and its cause."""
+    """Return the right answer of the report's method `rebalances`: for each rebalance, its cause,
+    when it began, and how long it lasted.
+    """
     names: dict[tuple[Source, int], str] = {}  # a broker that starts again counts from 1 again
     under_way: dict[str, Pause] = {}
     found: list[Pause] = []

@@ -18,7 +18,6 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 
 if TYPE_CHECKING:
     from kafka_edu.clients.load.load import Load, LoadSpec
-    from kafka_edu.trace.events.client import LoadState
 
 LINE_EVERY_S: Final = 1.0
 _CREATE_TIMEOUT_S: Final = 20.0
@@ -106,9 +105,7 @@ def load(
         raise click.ClickException(str(error)) from error
     if owned:
         return
-    _report(running.state(), running.unread, ran_s, folder, json_file, compacted)
-    if running.broken:
-        raise SystemExit(1)
+    _report(running, ran_s, folder, json_file, compacted)
 
 
 class _Failed(Exception):
@@ -249,19 +246,19 @@ def _show(running: "Load", ran_s: float, hint: str) -> None:
 
 
 def _report(
-    state: "LoadState",
-    unread: int,
+    running: "Load",
     ran_s: float,
     folder: ClusterFolder,
     json_file: Path | None,
     compacted: bool,
 ) -> None:
-    """Print three sentences about the load, and write its figures to the JSON file.
+    """Print what the load has done, and write its figures to the JSON file.
 
-    Raises SystemExit(1) if an acked record was lost.
+    Raises SystemExit(1) if an acked record was lost, or if a bug has ended a client.
     """
     from kafka_edu.cli.report import Report
 
+    state, unread = running.state(), running.unread
     report = Report("load")
     report.figure("seconds", round(ran_s, 3))
     for name in ("sent", "acked", "refused", "waiting", "read", "read_again", "lost"):
@@ -269,6 +266,7 @@ def _report(
     report.figure("acked and not read", unread)
     if not compacted:
         report.target("records acked and lost", state.lost, "==", 0)
+    report.target("loads with a client that a bug has ended", int(bool(running.broken)), "==", 0)
     if state.acks == "0":
         happened = (
             f"{state.sent:,} records were sent. With acks=0 no broker confirms that it stored them."
@@ -303,7 +301,9 @@ def _report(
             f"The group '{state.group}' read {state.read:,} records, and each acked one is among"
             " them."
         )
-    if state.error:
+    if running.broken:
+        click.echo(f"This load does not count: {running.broken}. Please report it.")
+    elif state.error:
         click.echo(f"The last error of a client: {state.error}")
     look = command_line("trace tail", folder.name)
     click.echo(f"Look next at the cluster's events: {look}")

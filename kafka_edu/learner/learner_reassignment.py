@@ -1,10 +1,11 @@
 """Exercise 04-3 in a live broker: a learner's Reassignment decides the steps of a reassignment.
 
 The learner's code decides which brokers take part, how long the reassignment waits, and in which
-order its steps are done. The code is called for the labs' topics only. The controller follows an
-answer if possible: if a reassignment stops an old replica too early, the partition has fewer copies
-for a time. It is an error in the learner's code if the sets are not a valid assignment, if a step
-does not exist, or if the steps never end. The shipped code then finishes the reassignment.
+order its steps are done. The code is called only for topics whose names begin with `lab-`. The
+controller follows an answer if possible: if a reassignment stops an old replica too early, the
+partition has fewer copies for a time. It is an error in the learner's code if its sets of brokers
+are not a valid assignment, if a step does not exist, or if the steps never end. Then kafka-edu's
+own code finishes the reassignment.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +30,7 @@ MOST_STEPS: Final = 20
 
 
 class Move:
-    """A reassignment that the learner's code decides."""
+    """A reassignment whose brokers and steps the learner's code decides."""
 
     def __init__(self, learner: LearnerObject) -> None:
         self.learner = learner
@@ -37,7 +38,9 @@ class Move:
 
 
 class LearnerReassignments(PartitionReassignments):
-    """The running reassignments. The learner's code decides about the labs' topics."""
+    """The running reassignments. For topics whose names begin with `lab-`, the learner's code
+    decides which brokers take part, and which step is next.
+    """
 
     def __init__(self, code: LearnerCode, *others: Any) -> None:
         """Begin without reassignments. `others` are the arguments of PartitionReassignments."""
@@ -57,7 +60,7 @@ class LearnerReassignments(PartitionReassignments):
     ) -> ReplicaAssignment:
         """Return the learner's assignment for a requested reassignment.
 
-        Return the shipped assignment if the learner's code is not called for this topic.
+        Return `assignment` itself if the learner's code is not called for this topic, or fails.
         """
         if self._code.retired or not all_of_labs([tp]):
             return assignment
@@ -144,8 +147,8 @@ class LearnerReassignments(PartitionReassignments):
         return False
 
     def _next(self, tp: TopicPartition) -> tuple[str, list[int]] | None:
-        """Return the learner's next step; None if the learner's code does not decide this
-        reassignment.
+        """Return the learner's next step; None if the learner's code does not decide the steps of
+        this reassignment.
         """
         move = self._moves.get(tp)
         if move is None or self._code.retired:

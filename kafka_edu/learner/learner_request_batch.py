@@ -2,11 +2,12 @@
 
 The learner's code decides which broker gets which request of the controller, and in which order.
 During a step, the controller notes what each broker must get: each call such as
-`add_leader_and_isr_request` is a note. The shipped batch collects the notes, with all data that
-Kafka's requests need. At the end of the step the learner's batch gets the notes and says which
-requests to send. A request that the learner's batch forgets is not sent: the broker then does not
-learn of a new leader. It is an error in the learner's code if a request goes to a broker that is
-not alive, or to a broker without a note for that request. The shipped code then sends the requests.
+`add_leader_and_isr_request` is a note. The controller's own class ControllerBrokersRequestBatch
+collects the notes, with all data that Kafka's requests need. At the end of the step the learner's
+batch gets the notes and says which requests to send. A request that the learner's batch forgets is
+not sent: the broker then does not learn of a new leader. It is an error in the learner's code if a
+request goes to a broker that is not alive, or to a broker without a note for that request. Then
+ControllerBrokersRequestBatch decides which requests are sent.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +25,9 @@ from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionState
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataPartitionState
 
 MOST_NOTES: Final = 200
-"""A step with more notes is left to the shipped code, because an answer may have 64 KiB."""
+"""In a step with more notes the learner's code does not decide, because its answer may have at most
+64 KiB.
+"""
 
 KINDS: Final = ("LeaderAndIsr", "UpdateMetadata", "StopReplica")
 Note = tuple[str, tuple[object, ...]]
@@ -40,10 +43,12 @@ class Request(NamedTuple):
 
 
 class LearnerRequestBatch(ControllerBrokersRequestBatch):
-    """Collects notes like the shipped batch, and sends the requests that the learner names."""
+    """Collects notes like ControllerBrokersRequestBatch, and sends the requests that the learner's
+    code names.
+    """
 
     def __init__(self, code: LearnerCode, *others: Any) -> None:
-        """Begin an empty batch. `others` are the arguments of the shipped batch."""
+        """Begin an empty batch. `others` are the arguments of ControllerBrokersRequestBatch."""
         super().__init__(*others)
         self._code = code
         self._notes: list[Note] = []
@@ -89,7 +94,7 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
     def send_requests_to_brokers(self) -> None:
         """Send the requests that the learner's batch names.
 
-        If that is not possible, send all requests of the shipped batch.
+        If that is not possible, send all requests, as ControllerBrokersRequestBatch does.
         """
         wanted = self._ask() if self._may_ask() else None
         if wanted is None:

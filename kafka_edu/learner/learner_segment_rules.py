@@ -1,11 +1,12 @@
 """Exercise 09-2 in a live broker: a learner's SegmentRules decides when a log's active segment
 rolls, and which of its oldest segments retention deletes.
 
-A wrong answer is used: segments become too large or too small, and records are deleted too early or
-never. It is an error in the learner's code if an answer cannot be used: a batch does not fit into
-the segment's index or offsets, or a segment is not committed. The shipped code then answers. Each
-append needs a call of the learner's code. So the code is called only for topics whose names begin
-with `lab-`.
+The broker follows wrong answers too: then segments become too large or too small, and records are
+deleted too early or never. But some answers cannot be followed: the next batch would not fit into
+the segment's index or offsets, or records would be deleted that are not committed yet. Such an
+answer is an error in the learner's code, and kafka-edu's own code answers instead. The learner's
+code is called for each append, and the broker waits for its answer. So the code is called only for
+topics whose names begin with `lab-`.
 """
 
 from collections.abc import Callable, Mapping
@@ -99,8 +100,8 @@ class LearnerLog(Log):
             return ours
 
     def _may_go(self, count: int) -> bool:
-        """Return whether the oldest `count` segments may be deleted: they are committed, and the
-        last of them is not empty.
+        """Return whether the oldest `count` segments may be deleted: all their records are
+        committed, and the last of these segments is not empty.
         """
         segments = self.segments
         if count < len(segments):

@@ -78,7 +78,8 @@ class StreamOffset(NamedTuple):
 
     def to_json(self) -> dict[str, dict[str, int | str]]:
         """Return the offset in the JSON form of the official connector, topic → partition → offset.
-        The topic ids and the offsets `began` are added.
+        The topic ids are added, if there are any. So are the offsets in `began`, at which the
+        micro-batch began.
         """
         found: dict[str, dict[str, int | str]] = {}
         for tp in sorted(self.offsets):
@@ -91,8 +92,9 @@ class StreamOffset(NamedTuple):
 
     @classmethod
     def from_json(cls, found: Mapping[str, Mapping[str, int | str]]) -> "StreamOffset":
-        """Make an offset from the JSON form of the official connector, with or without additions.
-        Raises CheckpointError if it is an offset of a different kind of source.
+        """Make an offset from the JSON form of the official connector. The topic ids and the values
+        of `began` may be missing. Raises CheckpointError if it is an offset of a different kind of
+        source.
         """
         try:
             return cls(

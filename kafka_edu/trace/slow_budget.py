@@ -1,9 +1,11 @@
-"""Limit how many hops of slow requests a process sends to every subscriber (see Level.HOPS).
+"""Limit how many hops of slow requests are sent to every subscriber.
 
-In an overload every request is slow. If the hops of all of them were sent to every subscriber,
-watching would add to the overload. Therefore a process sends at most SLOW_HOPS_PER_S such hops a
-second to everybody. All further hops of slow requests are treated like other hops: only subscribers
-that want every hop get them. NetworkSampled says how many such hops there were.
+A hop is an event about one step of a request, such as RequestReceived. Most hops are sent only to
+subscribers that want every hop (Level.HOPS), but the hops of slow requests are sent to every
+subscriber. In an overload every request is slow, and watching would add to the overload. Therefore
+a process sends at most SLOW_HOPS_PER_S hops of slow requests a second to every subscriber. Above
+this limit, a hop of a slow request is sent only to subscribers that want every hop. NetworkSampled
+says how many hops were above the limit.
 """
 
 from typing import Final
@@ -15,7 +17,9 @@ _HOP_NS: Final = 1_000_000_000 // SLOW_HOPS_PER_S
 
 
 class SlowBudget:
-    """A token bucket. Each hop of a slow request needs one token. Kafka has no such class."""
+    """A token bucket. A hop of a slow request needs a token to be sent to every subscriber. Kafka
+    has no such class.
+    """
 
     def __init__(self) -> None:
         self._full_at_ns = 0

@@ -89,7 +89,7 @@ async function taken(page, id, steps) {
 
 /** Return how many records of the load are acked and how many are read, as its line says. */
 function counts(text) {
-  const line = /load .* acked ([\d,]+) .* read ([\d,]+)/.exec(text);
+  const line = /load .* acked ([\d,]+) .* read ([\d,]+) · sent/.exec(text); // a shorter line is cut off
   return line ? [line[1], line[2]].map((number) => Number(number.replaceAll(",", ""))) : [0, 0];
 }
 

@@ -11,7 +11,8 @@ def is_alive(pid: int) -> bool:
     """Return whether the process runs. A zombie, which waits to be reaped, does not count as
     running.
 
-    A process whose first thread is a zombie still runs if it has other threads.
+    A process whose first thread is a zombie still runs, and still holds its files, if it has other
+    threads.
     """
     try:
         os.kill(pid, 0)

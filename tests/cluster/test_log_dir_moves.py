@@ -220,6 +220,8 @@ def test_moves_under_load_with_kills_lose_nothing(stage: Stage) -> None:
     assert writer.failed == []
     for (topic, partition), acked in writer.acked.items():
         stored = read(stage.servers, topic, partition)
-        replica = stage.cluster.replica(MOVING, topic, partition)
+        known = stage.admin.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions
+        leader = known[partition].leader  # the broker from which `read` has read
+        replica = stage.cluster.replica(leader, topic, partition)
         assert without_copies_sent_anew(stored, replica) == acked, f"{topic}-{partition}"
     assert "Traceback" not in stage.cluster.log_text(MOVING)

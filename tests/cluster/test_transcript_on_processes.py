@@ -1,9 +1,9 @@
 """The main steps of `leader_epoch_truncation.txt`, on real processes with a real client.
 
 The transcript itself runs in virtual time. A follower stands still: the ISR shrinks, and produces
-with acks=all are answered. The leader is killed with kill -9: the next replica in the ISR becomes
-the leader. The old leader starts again: it asks by leader epoch where to cut its log, catches up,
-and is in the ISR again. No acked record is lost.
+with acks=all are answered. The leader is killed with kill -9: the first replica in the order of the
+assignment that is alive and in the ISR becomes the leader. The old leader starts again: it asks by
+leader epoch where to cut its log, catches up, and is in the ISR again. No acked record is lost.
 """
 
 from pathlib import Path

@@ -55,9 +55,11 @@ def coordinator(port: int, group: str, version: int) -> FindCoordinatorResponse:
 def metadata(
     port: int, names: list[str] | None, version: int, operations: bool
 ) -> MetadataResponse:
-    """Return the answer in a fixed order. Two values of topics that do not exist are removed,
-    because the proxy's copy cannot know them: the authorized operations, and 2.0.1's error code for
-    an invalid name.
+    """Return the answer to a Metadata request, with its brokers, topics and partitions sorted.
+
+    In topics that do not exist, two values are replaced by fixed values, because the proxy cannot
+    know them from its copy of the cluster's metadata: the authorized operations, and the error
+    code for an invalid name, which is different in Kafka 2.0.1.
     """
     request = MetadataRequest(
         topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],

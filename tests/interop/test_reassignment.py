@@ -181,7 +181,7 @@ class Stage:
 
     def consumed(self, topic: str) -> dict[int, list[int]]:
         """Return the numbers of the records in each partition. A number occurs twice if a broker
-        has stored the record twice.
+        has stored the record twice. Copies that the client has sent again are left out.
         """
         consumer = Consumer(
             {

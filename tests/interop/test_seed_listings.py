@@ -1,5 +1,5 @@
-"""The seed is the text `001`, from which this project began. Its shell, kafka-python and sarama
-listings, in their shortest form, print here what the seed says, where the seed is right.
+"""The seed is the text `001`, one of those from which this project began. Its shell, kafka-python
+and sarama listings, in their shortest form, print here what the seed says, where the seed is right.
 
 There is one broker with id 0, as in the seed. `kafka-edu topics` takes the place of the seed's
 `kafka-topics.sh`.

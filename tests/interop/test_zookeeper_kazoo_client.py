@@ -273,8 +273,8 @@ class Gate:
 
 
 def test_kazoo_client_notifies_what_changed_while_it_was_away(server: Server, root: str) -> None:
-    """Each change causes one notification, before any later read can show the change. A watch whose
-    znode did not change is still set.
+    """Each znode that has changed causes one notification, before any later read can show a change.
+    A watch whose znode did not change is still set.
     """
 
     async def use() -> None:

@@ -48,7 +48,7 @@ def stream(
     windows or sessions that it closed.
 
     The function waits for each batch before it gives the next one. It also waits for the batch
-    without data with which Spark moves the watermark.
+    without data that follows, in which Spark uses the new watermark. So the stream is never behind.
     """
     from pyspark.sql.functions import col, timestamp_seconds
 

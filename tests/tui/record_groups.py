@@ -4,9 +4,9 @@
     python -m tests.tui.record_groups requests tests/tui/recordings/few-io-threads.jsonl.gz
 
 Groups: two consumers read a topic, a third joins, and one is stopped with SIGSTOP until the group
-removes it. Requests: many small produces wait in a queue, because one broker has only one io
-thread. A second client creates topics, and each creation occupies this thread while it waits for
-ZooKeeper.
+removes it. Requests: many small produces wait in a queue, because each broker has only one io
+thread. A second client creates topics, and each creation occupies the controller's thread while it
+waits for ZooKeeper.
 """
 
 import asyncio

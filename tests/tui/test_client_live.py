@@ -1,7 +1,7 @@
-"""The Client screen on a real cluster answers its question: what do the clients hold, and why was
-it not sent?
+"""The Client screen on a real cluster answers its question: what does the client hold, and why has
+it not been sent?
 
-A load of our own clients runs. A consumer stops calling poll(). A leader is stopped, then killed,
+A load of our own clients runs. A consumer stops calling poll(). A leader is paused, then killed,
 and starts again. Of a foreign producer, the screen shows what the brokers know.
 """
 

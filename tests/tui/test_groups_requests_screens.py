@@ -1,7 +1,7 @@
 """The text of the Groups and Requests screens, from recordings of real clusters.
 
 Groups: a third consumer joined and was stopped with SIGSTOP. Requests: many produces waited in a
-queue, because the broker had one io thread (record_groups.py).
+queue, because each broker had only one io thread (record_groups.py).
 """
 
 import re

@@ -93,8 +93,8 @@ def speak_as_in_0_9(bootstrap: str) -> None:
 
 
 def send_broken_frames(bootstrap: str) -> None:
-    """Send a valid request, and then a request with a wrong length on the same connection. The
-    broker refuses the second one.
+    """Send a valid request, and then on the same connection a request in which the length of the
+    topic's name is wrong. The broker refuses the second one.
     """
     host, port = bootstrap.split(",")[0].rsplit(":", 1)
     request = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])

@@ -84,11 +84,12 @@ class FirstDifference:
                 stored.clear()
 
     def _is_not_kept(self, one: Envelope, other: Envelope) -> bool:
-        """If the first fact of one future is missing in the other one only because it was not kept
-        there, drop it. Return whether it was dropped.
+        """Drop the first fact of one future if the other future may have had it and not kept it.
+        Return whether a fact was dropped.
 
         Both runs begin with the same fact, so the future whose kept facts begin later has not kept
-        its first facts. Facts of the very moment at which they begin may be missing too.
+        its first facts. Facts of the very moment at which they begin may be missing too. As soon as
+        one fact of both is the same, no more facts are dropped.
         """
         if self.same:
             return False

@@ -19,7 +19,7 @@ class StateMachine:
     def handle(self, names: Sequence[str], wanted: str) -> tuple[Named, Named]:
         """Change each of `names` to the state `wanted`, if the table allows it. Return two lists:
         the names that were changed, and the names whose change was refused. Each element is (name,
-        state before the call).
+        state that it had until then).
         """
         raise NotImplementedError(
             "StateMachine.handle is not written yet: it returns two lists, (changed, refused)"

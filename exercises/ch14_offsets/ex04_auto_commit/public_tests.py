@@ -128,7 +128,7 @@ def test_example(make: Make) -> None:
 
 
 def test_the_interval(make: Make) -> None:
-    """an interval begins with the first poll(), and the next in the poll() that finds it over"""
+    """the first poll() begins an interval; when it is over, the next poll() begins another one"""
     made = make(1_000, 1)
     made.fetched(A, range(20))
     for now_ms in (500, 501, 1_499, 1_500, 1_501, 2_499, 2_500, 9_000, 9_999, 10_000):

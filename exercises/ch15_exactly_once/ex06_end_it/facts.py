@@ -38,14 +38,18 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 
 
 def _moved_on(plan: Plan, lso: int) -> Step:
-    """Check that the hanging transaction does not hold the last stable offset any more."""
+    """Check that the last stable offset has moved on: the hanging transaction no longer holds it
+    back.
+    """
     held = lso <= plan.lso
     seen = f"it is {lso}: a transaction that begins there is still open" if held else f"it is {lso}"
     return Step("the last stable offset has moved on", not held, seen)
 
 
 def _left_alone(plan: Plan, now: Facts) -> Step:
-    """Check that the long job's transaction was not ended: it holds the last stable offset now."""
+    """Check that the long job's transaction was not ended. While the transaction is open, the last
+    stable offset cannot move past the first record of the transaction.
+    """
     says = f"the transaction of {LONG_JOB} is still open"
     ended = now.lso > plan.export_at
     return Step(

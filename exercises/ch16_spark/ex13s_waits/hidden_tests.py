@@ -6,7 +6,7 @@ from .public_tests import Checked
 
 
 def test_no_errors_at_all(learner: SparkLearner) -> None:
-    """hours without an error have no rows, and then an error with a status above 599 has a row"""
+    """lines without errors give no row for two hours; then a line with status 999 gives a row"""
     Checked(learner).agrees(
         [Line(at, status=404) for at in range(0, 7_200, 600)],
         [Line(7_201, status=999)],

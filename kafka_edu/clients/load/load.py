@@ -203,7 +203,7 @@ class Load:
                     topic=state.topic,
                     waiting=state.waiting,
                     oldest_ms=state.oldest_ms,
-                    error=state.error,
+                    error=self._error or self.broken,
                 )
             )
 
@@ -234,13 +234,18 @@ class Load:
     async def finish(self) -> LoadState:
         """Stop the producers, wait for the last answers and reads, and stop the consumers.
 
-        This takes about 30 s at most.
+        This takes about 30 s at most. If a bug has ended a client, there is no wait for reads.
         """
         for producer in self._producers:
             await producer.finish(LAST_ANSWERS_S)
         end_ms = self._clock.hi_res_clock_ms() + 1000 * LAST_ANSWERS_S
         self.tick()
-        while self._consumers and self._tally.unread and self._clock.hi_res_clock_ms() < end_ms:
+        while (
+            self._consumers
+            and self._tally.unread
+            and not self.broken
+            and self._clock.hi_res_clock_ms() < end_ms
+        ):
             await self._pause(0.05)
             self.tick()
         for consumer in self._consumers:

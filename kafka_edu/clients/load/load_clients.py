@@ -20,6 +20,7 @@ from kafka_edu.clients.load.load_outcomes import (
     MAX_WAITING,
     MOST_BEHIND_S,
     Acked,
+    Broken,
     Found,
     Outcome,
     Refused,
@@ -182,6 +183,17 @@ class LoadConsumer:
         self._outcomes.append(Refused(-1, error.str()))
 
     def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as bug:
+            self._outcomes.append(
+                Broken(f"the consumer has ended by a bug: {type(bug).__name__}: {bug}")
+            )
+            raise
+        finally:
+            self._client.close()
+
+    def _read(self) -> None:
         while not self._stop.is_set():
             for message in self._client.consume(_MAX_BATCH, _POLL_S):
                 value, partition, offset = message.value(), message.partition(), message.offset()
@@ -190,7 +202,6 @@ class LoadConsumer:
                 number = number_of(value if isinstance(value, bytes) else None)
                 if number is not None:
                     self._outcomes.append(Found(StoredRecord(partition, offset, number)))
-        self._client.close()
 
     async def finish(self) -> None:
         """Commit, leave the group and stop.

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from kafka_edu.clients.client_errors import ClientException
-from kafka_edu.clients.consumer.consumer import Consumer
+from kafka_edu.clients.consumer.consumer import Consumer, ConsumerStateException
 from kafka_edu.clients.load.load import LoadClients, LoadSpec, first_number
 from kafka_edu.clients.load.load_outcomes import (
     LEAVE_S,
@@ -172,12 +172,16 @@ class OwnProducer:
         spec = self._spec
         number = self._first + self.sent * spec.producers
         self.waiting[number] = self._clock.hi_res_clock_ms()
-        future = await self._client.send(
-            spec.topic,
-            record_value(number, spec.size),
-            key=b"key-%d" % (number % spec.keys) if spec.keys else None,
-            on_delivery=partial(self._on_delivery, number),
-        )
+        try:
+            future = await self._client.send(
+                spec.topic,
+                record_value(number, spec.size),
+                key=b"key-%d" % (number % spec.keys) if spec.keys else None,
+                on_delivery=partial(self._on_delivery, number),
+            )
+        except BaseException:
+            self.waiting.pop(number, None)  # it is not sent, so it does not wait
+            raise
         failed, self._failed_early = self._failed_early, None
         if not future.in_batch:
             self.waiting.pop(number, None)
@@ -260,6 +264,8 @@ class OwnConsumer:
         while not self._stop.is_set():
             try:
                 records = await self._client.poll(_POLL_MS)
+            except ConsumerStateException:
+                raise  # a bug has ended the consumer: the load closes it only after this task
             except ClientException as error:
                 self._outcomes.append(Refused(-1, str(error)))
                 await asyncio.sleep(_ERROR_PAUSE_S)
@@ -282,11 +288,15 @@ class OwnConsumer:
 def _started(
     client: str, run: Coroutine[None, None, None], outcomes: "deque[Outcome]"
 ) -> asyncio.Task[None]:
-    """Start the task of a client. If a bug ends the task, the load gets the outcome Broken."""
+    """Start the task of a client. If a bug ends the task, the load gets the outcome Broken, and
+    the event loop gets the exception: it logs a traceback, and a simulation counts it as a fault.
+    """
 
     def note(name: str, error: BaseException) -> None:
-        why = f"the {name} has ended by a bug: {type(error).__name__}: {error}"
-        outcomes.append(Broken(why))
+        bug = error.__cause__ or error  # a closed client raises an error that the bug has caused
+        outcomes.append(Broken(f"the {name} has ended by a bug: {type(bug).__name__}: {bug}"))
+        context = {"message": f"the {name} of a load has ended by a bug", "exception": bug}
+        asyncio.get_running_loop().call_exception_handler(context)
 
     task = asyncio.create_task(run, name=client)
     report_failure(task, note)

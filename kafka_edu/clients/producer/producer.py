@@ -211,6 +211,8 @@ class Producer:
         self._scheduled = False
         self._closing = False
         self._closed = False
+        self._bug: Exception | None = None
+        """The bug that has ended the producer, or None."""
         self._flushes = 0
         self._waiting: list[asyncio.Future[None]] = []
         """The calls of `send` that wait for metadata."""
@@ -264,7 +266,8 @@ class Producer:
             while self._sender.run(now):
                 self._perform()
             self._perform()
-        except Exception:  # after a bug, nothing may wait for ever
+        except Exception as bug:  # after a bug, nothing may wait for ever
+            self._bug = bug
             self._closing = self._closed = True
             self._sender.abort(now)
             self._wake_all_sends()
@@ -385,6 +388,12 @@ class Producer:
         return FutureRecordMetadata(batch, index, timestamp, key_size, value_size)
 
     def _not_usable(self) -> ProducerClosedException:
+        if self._bug is not None:
+            error = ProducerClosedException(
+                f"The producer has a bug: {self._bug!r}.", "Report it, and create a new producer."
+            )
+            error.__cause__ = self._bug
+            return error
         if self._closing:
             return already_closed()
         return ProducerClosedException(
@@ -416,7 +425,9 @@ class Producer:
             if error is not None and not error.retriable:
                 raise BrokerException(error, f"Topic {topic}: {error.message}")
             if self._closing:
-                raise ProducerClosedException("Producer closed while send in progress.")
+                raise ProducerClosedException(
+                    "Producer closed while send in progress."
+                ) from self._bug
             if now >= deadline_ms:
                 raise self._no_topic(topic, partition, info)
             self._metadata.request_update()
@@ -526,7 +537,9 @@ class Producer:
         try:
             await self._wait(future, deadline_ms - self._time.hi_res_clock_ms())
             if self._closing:
-                raise ProducerClosedException("Producer closed while send in progress.")
+                raise ProducerClosedException(
+                    "Producer closed while send in progress."
+                ) from self._bug
             if not waiter.granted:
                 raise BufferExhaustedException(
                     f"Failed to allocate {size} bytes within the configured max blocking time"

@@ -331,13 +331,16 @@ class Presentation:
         """Return the options of the load that must run at this step.
 
         The load ended when the learner left, so it has to start again. In a simulated cluster it
-        still runs.
+        still runs. A load with `--seconds` belongs only to the step that waits for its end.
         """
         begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
         load = None
         for step in self.script.steps[: self.step + begun]:
             load = None if step.stop_load else load if step.load is None else step.load
-        return load
+        if load is None or "--seconds" not in load:
+            return load
+        waits = self.phase is Phase.WATCHING and self.script.steps[self.step].load == load
+        return load if waits else None
 
     def _last_job(self) -> list[str]:
         """Return the job that must run at this step, or an empty list.

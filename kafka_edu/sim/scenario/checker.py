@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
     watch: Watch
     logs: Mapping[TopicPartition, list[StoredLog]]
     late: frozenset[int]
-    """The transactions that a late request has ended."""
+    """The numbers of the transactions that a late request has ended (`late_ends`)."""
 
     def leader_logs(self) -> Iterator[StoredLog]:
         """Yield the log of each partition's leader. If several brokers believe that they lead, take
@@ -171,9 +171,12 @@ def no_duplicates(seen: Evidence) -> Iterator[str]:
 def late_ends(
     scenario: Scenario, history: History, watch: Watch, late_ms: Mapping[str, Sequence[int]]
 ) -> frozenset[int]:
-    """Return the numbers of the transactions that a late request has ended. The coordinator decided
-    about such a transaction before its producer sent EndTxn for it, but after data had arrived on a
-    connection that the producer had given up (`MemoryNetwork.late_ms`).
+    """Return the numbers of the transactions that a late request has ended. A request is late if it
+    arrives on a connection that its producer has given up before (`MemoryNetwork.late_ms`).
+
+    Such a transaction is found by four moments in this order: the transaction begins; late data of
+    its producer arrives; the coordinator decides to commit or abort the transaction; the producer
+    asks for the end of the transaction, or it never asks.
 
     All transactions of a producer have the same epoch. So a late EndTxn ends the transaction that
     is open at that moment. This happens with Kafka too, before Kafka 4.0 gives each transaction a

@@ -1,5 +1,6 @@
 """Events of the controller while it moves replicas to other brokers, in the order of the phases
-(spec C5).
+(docs/reassignment.md; spec C5). The *target* is the list of the brokers that have a replica when
+the move is complete.
 
 Between these events, the state machines emit their own events: ReplicaStateChanged, LeaderElected
 (strategy ReassignPartition) and ReplicaRemovedFromIsr.
@@ -24,8 +25,13 @@ class ReassignmentRefused(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class ReassignmentStarted(NamedTuple):
-    """Phase U: the controller wrote the new assignment into the topic's znode. `replicas` lists the
-    target's replicas first, and then the replicas that will be removed.
+    """Phase U: the controller wrote the new assignment into the topic's znode.
+
+    `ordered_by` says where the request came from: `api`, `znode` or `cancellation`, or `controller`
+    if the controller continues an earlier reassignment. `before` lists the replicas that the
+    partition had before. `replicas` lists the target's replicas first, and then the replicas that
+    will be removed. `adding` and `removing` list the replicas that the reassignment adds and
+    removes.
     """
 
     topic: str
@@ -108,8 +114,8 @@ class ReassignmentCompleted(NamedTuple):
 
 @event()
 class ReassignmentOrderShrunk(NamedTuple):
-    """The controller removed finished entries from /admin/reassign_partitions. If no entry is left,
-    the znode is deleted.
+    """The controller removed finished entries from /admin/reassign_partitions. `left` is the number
+    of entries that are still there. If it is 0, the znode is deleted.
     """
 
     left: int
@@ -117,7 +123,9 @@ class ReassignmentOrderShrunk(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ReassignmentSnapshot(NamedTuple):
-    """One partition that is being reassigned, sent to a new subscriber."""
+    """One partition that is being reassigned, sent to a new subscriber. `replicas`, `adding` and
+    `removing` have the same meaning as in ReassignmentStarted.
+    """
 
     topic: str
     partition: int

@@ -1,7 +1,8 @@
 """Events about simulated runs: of a run that somebody watches (docs/simulator.md), and of jobs that
 play clusters in virtual time.
 
-A job does not emit the facts of its simulated cluster here. They belong to another clock.
+The facts of a job's simulated cluster have the times of another clock. So a job does not emit them
+as they are. It may report some of them in words, as SimulatedFact.
 """
 
 from typing import NamedTuple

@@ -19,7 +19,7 @@ VERSION: Final = "3.6.3-kafka-edu"
 
 
 class CnxnRow(NamedTuple):
-    """One connection: a line in the answer to the word `cons`."""
+    """One connection: a line in the answer to the four-letter word `cons`."""
 
     cnxn: int
     peer: str
@@ -30,8 +30,8 @@ class CnxnRow(NamedTuple):
 
 
 class ServerView(NamedTuple):
-    """Everything that the answers to the words can show: the server, its connections, its port and
-    its data folder.
+    """Everything that the answer to a four-letter word can show: the server, its connections, its
+    port and its data folder.
     """
 
     server: ZooKeeperServer

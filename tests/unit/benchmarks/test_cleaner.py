@@ -14,8 +14,8 @@ def test_a_small_scale_leaves_a_segment_to_clean(
     monkeypatch: pytest.MonkeyPatch, scale: float
 ) -> None:
     def cleaning(peer: Peer, topic: str, size: int, total: int) -> Speed:
-        """Stand in for a run of the cleaner: it cleans all full segments at the same speed. Without
-        a full segment it cleans nothing.
+        """Stand in for a run of the cleaner: its speed is the number of full segments. Without a
+        full segment it cleans nothing.
         """
         closed = (total - 1) // SEGMENT_BYTES
         return Speed(float(closed), closed)

@@ -194,7 +194,9 @@ class Broker:
         return values
 
     def values(self, log: Log | None = None) -> list[str]:
-        """Return the values of all records of the log. The log has several segments."""
+        """Return the values of all records of the log. One read returns records of one segment
+        only, so the log is read until its end.
+        """
         log = log or self.log
         found: list[str] = []
         offset = log.log_start_offset
@@ -221,7 +223,9 @@ class Broker:
         await self.until(lambda: self.folders() == [f"{log_dir}/{T}"])
 
     def folders(self) -> list[str]:
-        """Return all folders of logs, as dir/name without the unique part."""
+        """Return the folders of all logs, as dir/name. In a name such as t-0.ID-delete, the unique
+        part .ID is left out.
+        """
         return [
             f"{log_dir}/{name.partition('.')[0]}{name[-7:] if '.' in name else ''}"
             for log_dir in DIRS

@@ -1,5 +1,6 @@
-"""A follower's fetch stops waiting when its leader also becomes the leader of another partition of
-this follower.
+"""A follower's fetch that waits is answered when its leader also becomes the leader of another
+partition of this follower. For a while, a fetch that does not name this partition waits only a
+short time.
 """
 
 from kafka_edu.common.topic_partition import TopicPartition

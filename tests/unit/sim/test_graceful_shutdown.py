@@ -263,8 +263,9 @@ class CountingReads:
 
 @pytest.mark.parametrize("how", ["SIGTERM", "kill -9"])
 def test_the_next_start_recovers_nothing_after_sigterm_and_all_after_kill(how: str) -> None:
-    """After a clean end the broker reads only some headers: those behind the last index entry of
-    each log, to find the log's end, as Kafka does (readNextOffset).
+    """After a clean end the broker recovers no log and reads only some headers. For example, it
+    reads those behind the last index entry of each log, to find the log's end, as Kafka does
+    (readNextOffset).
     """
     cluster, client = started()
     for number in range(20):

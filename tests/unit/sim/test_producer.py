@@ -317,6 +317,9 @@ def test_a_bug_fails_every_record_and_closes_the_connections(
         assert closed() > before
         assert waiting.done()
         assert isinstance((await waiting).exception(), ProducerClosedException)
+        with pytest.raises(ProducerClosedException, match="a bug of the producer") as later:
+            await producer.send("t", b"c", partition=0)
+        assert isinstance(later.value.__cause__, RuntimeError)
 
     bench.run(body)
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from kafka_edu.clients.consumer.consumer import Consumer
+from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.sim.scenario.acts import Act, parse_act
 from kafka_edu.sim.scenario.language import parse
 from kafka_edu.sim.scenario.scenario_run import ActName, ScenarioResult, ScenarioRun
@@ -106,3 +108,15 @@ def test_the_options_of_a_load_are_checked() -> None:
         parse_act(["at", "1s", "kill", "2", "topic=web"])
     act = parse_act(["at", "1s", "load", "topic=web", "rate=7", "for", "3s"])
     assert parse_act(str(act).split()) == act
+
+
+def test_a_bug_that_ends_the_consumer_of_a_load_breaks_a_rule_of_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def broken(self: Consumer, timeout_ms: float) -> list[ConsumerRecord]:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Consumer, "poll", broken)
+    [violation] = ScenarioRun(parse(IDLE, "idle"), 1).play().violations
+    assert violation.rule == "no uncaught error"
+    assert "a bug" in violation.text

@@ -238,7 +238,7 @@ class Producer(SimClient):
 def step_until_decided(cluster: SimCluster, done: asyncio.Task[None]) -> int:
     """Run the cluster up to the step in which the end of a transaction is decided.
 
-    Return the broker that decided it, or another broker if the client's task ended first.
+    Return the broker that decided it, or broker 1 if the task `done` ended first.
     """
     decided: list[int] = []
 

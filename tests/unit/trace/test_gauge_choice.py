@@ -1,5 +1,5 @@
-"""Which samples a subscriber gets: changes at once, and values that nobody looks at once a
-second.
+"""Which samples a subscriber gets: a change comes at once, and a gauge that the subscriber does not
+look at comes once a second.
 """
 
 from kafka_edu.trace.event import Envelope, Event, Source

@@ -1,4 +1,6 @@
-"""The Client screen's state: producers and consumers of ours, and foreign clients."""
+"""The Client screen's state: kafka-edu's own producers and consumers, and foreign clients, whose
+software is not kafka-edu's.
+"""
 
 from typing import Final
 
@@ -180,7 +182,9 @@ def test_a_closed_client_and_those_of_an_ended_process_are_gone(look: Look) -> N
 def test_a_producer_and_a_consumer_may_have_one_client_id(
     look: Look, closed: str, left: Role
 ) -> None:
-    """When one of them closes, the other one stays on the screen, and neither is foreign."""
+    """When one of the two clients closes, the other one stays on the screen. Requests with their
+    client id are not shown as requests of a foreign client.
+    """
     look.tell(ProducerSampled(producer=producer(client="shop")))
     look.tell(ConsumerSampled(consumer=consumer(client="shop")))
     look.tell(ClientClosed(client="shop", role=closed))
@@ -367,7 +371,9 @@ def test_a_client_of_ours_that_has_ended_is_no_foreign_client(look: Look) -> Non
 def test_a_client_of_ours_that_ended_before_anybody_looked_is_not_foreign(
     look: Look, software: str, origin: Origin
 ) -> None:
-    """Brokers remember its requests. Its software says that it is ours."""
+    """Brokers remember the client's requests, and the name of its software. This name tells whether
+    the client is one of kafka-edu's.
+    """
     asked = ClientRequests("shop", 5, 500, 0, 5, software)
     look.tell(ClientRequestsSnapshot(requests=asked), Source.of_broker(1))
     (seen,) = look.view.seen()

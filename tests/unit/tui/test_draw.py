@@ -104,8 +104,8 @@ def test_each_kind_is_drawn_with_a_legend_and_can_be_read_on_a_phone(
 
 
 def test_a_cluster_before_and_after_a_kill(tmp_path: Path) -> None:
-    """In chapter 05 a controller is killed. The next controller leads the partitions that it
-    led.
+    """In chapter 05 the broker that is the controller is killed at second 3.8. At second 5 its
+    session has not expired yet, so it is still shown as controller and as leader.
     """
     svg = drawn(tmp_path, "cluster", "--from", "1", "--at", "5")
     found = texts(svg)

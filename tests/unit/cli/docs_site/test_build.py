@@ -33,8 +33,8 @@ ROOT = Path(__file__).resolve().parents[4]
 def test_the_site_is_built_searches_chinese_and_needs_no_other_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`build` itself follows each link and refuses links to other hosts. So the test only checks
-    that it returns.
+    """`build` itself follows each link and refuses links to other hosts. So for the links it is
+    enough that `build` returns.
 
     Making a film takes several seconds, so each commit makes only three of the films.
     """

@@ -189,6 +189,16 @@ def test_the_bug_that_has_ended_a_client_stays_the_load_s_error() -> None:
     assert stage.load.broken == stage.load.state().error == "the consumer has ended by a bug"
 
 
+def test_a_stall_names_why_the_producer_waits_also_after_a_bug_of_the_consumer() -> None:
+    stage = Stage()
+    stage.producer.send()
+    stage.outcomes += [Broken("the consumer has ended by a bug"), Refused(-1, "broker 1 is down")]
+    stage.tick_after(1_500)
+    stalled = stage.envelopes[-1].event
+    assert isinstance(stalled, LoadStalled)
+    assert stalled.error == "broker 1 is down"
+
+
 def test_records_of_an_earlier_load_are_not_counted() -> None:
     stage = Stage()
     stage.outcomes.extend([found(FIRST - 1), found(FIRST + 1)])

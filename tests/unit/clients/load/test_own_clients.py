@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kafka_edu.clients.client_errors import BufferExhaustedException, ClientException
+from kafka_edu.clients.consumer.consumer import ConsumerStateException
 from kafka_edu.clients.consumer.consumer_record import ConsumerRecord
 from kafka_edu.clients.load.load import LoadSpec
 from kafka_edu.clients.load.load_outcomes import Acked, Broken, Found, Outcome, Refused, Sent
@@ -224,7 +225,11 @@ def test_a_bug_that_ends_a_client_is_the_load_s_error() -> None:
             self.polled.set()
             raise ModuleNotFoundError("no numpy")
 
+    uncaught = list[object]()
+
     async def whole() -> FakeConsumer:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: uncaught.append(context["exception"]))
         client = FailingConsumer()
         consumer = OwnConsumer(client, "t", outcomes)  # type: ignore[arg-type]  # a fake
         consumer.start()
@@ -235,3 +240,50 @@ def test_a_bug_that_ends_a_client_is_the_load_s_error() -> None:
     assert asyncio.run(whole()).closed
     why = "the consumer has ended by a bug: ModuleNotFoundError: no numpy"
     assert list(outcomes) == [Broken(why)]
+    assert [type(error) for error in uncaught] == [ModuleNotFoundError], "nobody prints it"
+
+
+def test_a_bug_inside_the_consumer_is_named_and_not_tried_again() -> None:
+    """A consumer that a bug has ended raises ConsumerStateException at each poll."""
+    outcomes: deque[Outcome] = deque()
+
+    class BrokenConsumer(FakeConsumer):
+        async def poll(self, timeout_ms: float) -> list[ConsumerRecord]:
+            self.polled.set()
+            raise ConsumerStateException("The consumer has a bug.", "x") from KeyError("lag")
+
+    async def whole() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        client = BrokenConsumer()
+        consumer = OwnConsumer(client, "t", outcomes)  # type: ignore[arg-type]  # a fake
+        consumer.start()
+        await client.polled.wait()
+        await consumer.finish()
+
+    asyncio.run(whole())
+    assert list(outcomes) == [Broken("the consumer has ended by a bug: KeyError: 'lag'")]
+
+
+def test_a_record_that_a_broken_producer_did_not_send_does_not_wait() -> None:
+    outcomes: deque[Outcome] = deque()
+
+    class BrokenProducer(FakeProducer):
+        async def send(
+            self, topic: str, value: bytes, *, key: bytes | None, on_delivery: Callback
+        ) -> Future:
+            self.full.set()
+            raise RuntimeError("a bug")
+
+    async def whole() -> OwnProducer:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        client = BrokenProducer(1)
+        spec = LoadSpec(rate=RATE)
+        producer = OwnProducer(client, spec, FIRST, outcomes, Clock())  # type: ignore[arg-type]
+        producer.start()
+        await client.full.wait()
+        await producer.finish(0.01)
+        return producer
+
+    producer = asyncio.run(whole())
+    assert (producer.sent, dict(producer.waiting), producer.oldest()) == (0, {}, None)
+    assert list(outcomes) == [Broken("the producer has ended by a bug: RuntimeError: a bug")]

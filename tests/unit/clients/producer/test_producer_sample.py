@@ -1,4 +1,6 @@
-"""The description of a producer, as samples and snapshots hold it."""
+"""Tests of `describe_producer`, which returns the state of a producer at one moment: its buffers,
+connections and counts. The events ProducerSampled and ProducerSnapshot contain this state.
+"""
 
 from kafka_edu.clients.producer.producer_sample import describe_producer
 from kafka_edu.common.errors import Errors
