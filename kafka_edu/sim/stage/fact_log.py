@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from enum import StrEnum
 from typing import Final
 
+from kafka_edu.sim.growing_bytes import GrowingBytes
 from kafka_edu.sim.scenario.scenario_run import FactDigest
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
 from kafka_edu.trace.events.learner import LearnerAnswered, LearnerFailed, LearnerPrinted
@@ -68,7 +69,7 @@ class FactLog:
     """
 
     def __init__(self) -> None:
-        self._digests = bytearray()
+        self._digests = GrowingBytes()
         self._stops = array("I")
         """The numbers of the facts at which a step can end, from 0. The next two fields have
         the times and the units of these facts.
@@ -102,7 +103,7 @@ class FactLog:
 
     def fork(self) -> None:
         """Forget the recorded facts after the present moment, because a different future begins."""
-        del self._digests[_KEPT_BYTES * self.count :]
+        self._digests.truncate(_KEPT_BYTES * self.count)
         kept = bisect_left(self._stops, self.count)
         del self._stops[kept:], self._times_us[kept:], self._units[kept:]
 
@@ -114,13 +115,13 @@ class FactLog:
             return
         before, digest = self.count - 1, self.digest.short()
         if (at := _KEPT_BYTES * before) < len(self._digests):
-            if digest != self._digests[at : at + _KEPT_BYTES] and not self.parted:
+            if digest != self._digests.read(at, at + _KEPT_BYTES) and not self.parted:
                 self.parted = (
                     f"the run has parted from the recorded one at {envelope.mono_us / 1e6:.6f} s,"
                     f" fact {self.count:,}: {envelope.name} of {envelope.source}{_blame(envelope)}"
                 )
             return
-        self._digests += digest
+        self._digests.write(digest, at)
         if units := sum(bit for unit, bit in _BITS.items() if is_at(envelope, unit)):
             self._stops.append(before)
             self._times_us.append(envelope.mono_us)
