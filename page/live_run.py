@@ -4,9 +4,15 @@ The stage is the object that plays the simulated cluster. In the page, the stage
 share one thread. The stage ends its turn at the latest after `stage.TICK_S`, so that the dashboard
 can answer keys and draw frames between two turns. A turn is a plain callback and no task, because
 Python lets no task run inside another one, and the simulation runs tasks.
+
+If the machine is too slow for the speed of the run, one turn follows the other without a pause. To
+process an event or draw a frame, the dashboard needs many passes of the loop one after the other.
+With one pass between two turns, the dashboard fell ten virtual seconds behind. So there are PASSES
+passes between two turns, or fewer if they take longer than FAIR_S.
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -18,6 +24,13 @@ from kafka_edu.trace.memory_pipe import MemoryPipes
 from tui.asking import Values
 
 REST_S: Final = 0.01
+PASSES: Final = 30
+FAIR_S: Final = 0.05
+"""The dashboard gets at least as much time as the longest turn, `stage.TICK_S`."""
+MOST_UNSEEN: Final = 1_000
+"""With more events that the dashboard has not processed, the run waits. So what is shown is never
+much older than the run.
+"""
 INDEX_BYTES: Final = ("log.index.size.max.bytes", str(1 << 16))
 """An empty index uses all its memory here, because WebAssembly has no pages that are mapped when
 they are written. With Kafka's 10 MB for each index, three small brokers needed 200 MB. An index of
@@ -55,7 +68,12 @@ class LiveRun:
         )
         self.pipes.token = self.watched.events.token
         self._turns = self.watched.stage.turns()
-        self._next: asyncio.TimerHandle | None = None
+        self._next: asyncio.Handle | None = None
+        self._passes = 0
+        """How many passes of the loop are left before the next turn."""
+        self._fair_until_s = 0.0
+        self.unseen: Callable[[], int] = lambda: 0
+        """Returns how many events have arrived at the dashboard that it has not processed yet."""
         self.failed = ""
         """Why the run has ended by itself. Empty: it has not."""
 
@@ -98,7 +116,7 @@ class LiveRun:
     def _turn(self) -> None:
         self._next = None
         watched = self.watched
-        if not watched.events.watched or watched.is_behind:
+        if not watched.events.watched or watched.is_behind or self.unseen() > MOST_UNSEEN:
             self._later(REST_S)
             return
         try:
@@ -108,5 +126,18 @@ class LiveRun:
             self.end()
             raise
         watched.send()
-        if at_most_s is not None:
+        if at_most_s is None:
+            return
+        if at_most_s > 0:
             self._later(at_most_s)
+        else:
+            self._passes, self._fair_until_s = PASSES, time.monotonic() + FAIR_S
+            self._pass()
+
+    def _pass(self) -> None:
+        """Let the dashboard run for one more pass of the loop, or take the next turn."""
+        self._passes -= 1
+        if self._passes > 0 and time.monotonic() < self._fair_until_s:
+            self._next = asyncio.get_running_loop().call_soon(self._pass)
+        else:
+            self._later(0.0)

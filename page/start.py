@@ -135,6 +135,7 @@ class Live:
         opening = Opening(link.at_us, acts, SHOWN_US) if link.at_us is not None else None
         self.run = LiveRun(scenario, link.seed, self._keep, opening)
         feed = StageFeed(lambda: self.run.pipes, lambda: self.run.failed)
+        self.run.unseen = lambda: feed.waiting
         self.app: PageDashboard | PagePresenter
         if lesson is None:
             self.app = PageDashboard(name, page, feed, self.run.ask)

@@ -201,6 +201,11 @@ class StageFeed:
         """
         return self._at_sample and not self._waiting
 
+    @property
+    def waiting(self) -> int:
+        """How many events have arrived and were not handed on."""
+        return len(self._waiting)
+
     def waiting_samples(self) -> list[SimulationSampled]:
         """Return the samples of the run's state that have arrived and were not handed on."""
         found = (envelope.event for envelope in self._waiting)

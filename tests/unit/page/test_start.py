@@ -16,11 +16,12 @@ import page.start
 from chapters.chapter import find_chapters
 from chapters.page_files import data_of
 from kafka_edu.instruments.presenter.presentation import Presentation, SavedPlace
+from kafka_edu.instruments.stage_feed import StageFeed
 from kafka_edu.sim.scenario.language import ScenarioError, parse
 from kafka_edu.supervisor.action_client import ActionRefusedError
 from kafka_edu.trace.events.simulation import SimulationSampled
 from page.link import Link, LinkError, read
-from page.live_run import with_small_indexes
+from page.live_run import PASSES, LiveRun, with_small_indexes
 from page.start import Live, PagePresenter
 from page.terminal import PageDriver
 from tests.tui.paused_app import screen_text
@@ -115,6 +116,32 @@ def test_a_run_that_fails_is_shown_and_refuses_commands(
             await live.run.ask("sim-pause", {})
         await driven.type("q")
         await driven.until(lambda: bool(shown.ends), "the end")
+
+    asyncio.run(run())
+
+
+def test_a_run_on_a_slow_machine_leaves_the_dashboard_many_passes_between_two_turns() -> None:
+    """To handle one event or draw a frame, the dashboard needs a hundred passes of the loop."""
+    turns: list[int] = []
+
+    def without_a_pause() -> Iterator[float]:
+        while True:
+            turns.append(len(turns))
+            yield 0.0
+
+    async def run() -> None:
+        live = LiveRun(with_small_indexes(parse(SCENARIO, "short")), 3, lambda future, text: "")
+        live._turns = without_a_pause()
+        await live.begin()
+        reading = asyncio.ensure_future(StageFeed(lambda: live.pipes).run())
+        while not turns:
+            await asyncio.sleep(0)
+        before = len(turns)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(turns) - before <= 100 // (PASSES - 1) + 1
+        live.end()
+        await reading
 
     asyncio.run(run())
 
