@@ -21,7 +21,7 @@ from kafka_edu.sim.scenario.language import ScenarioError, parse
 from kafka_edu.supervisor.action_client import ActionRefusedError
 from kafka_edu.trace.events.simulation import SimulationSampled
 from page.link import Link, LinkError, read
-from page.live_run import PASSES, LiveRun, with_small_indexes
+from page.live_run import MOST_UNSEEN, PASSES, LiveRun, with_small_indexes
 from page.start import Live, PagePresenter
 from page.terminal import PageDriver
 from tests.tui.paused_app import screen_text
@@ -120,28 +120,60 @@ def test_a_run_that_fails_is_shown_and_refuses_commands(
     asyncio.run(run())
 
 
-def test_a_run_on_a_slow_machine_leaves_the_dashboard_many_passes_between_two_turns() -> None:
-    """To handle one event or draw a frame, the dashboard needs a hundred passes of the loop."""
-    turns: list[int] = []
+class BusyRun:
+    """A run whose turns follow each other without a pause, and a reader of its events."""
 
-    def without_a_pause() -> Iterator[float]:
+    def __init__(self) -> None:
+        self.turns = 0
+        self.live = LiveRun(
+            with_small_indexes(parse(SCENARIO, "short")), 3, lambda future, text: ""
+        )
+        self.live._turns = self._without_a_pause()
+
+    def _without_a_pause(self) -> Iterator[float]:
         while True:
-            turns.append(len(turns))
+            self.turns += 1
             yield 0.0
 
+    async def __aenter__(self) -> "BusyRun":
+        await self.live.begin()
+        self._reading = asyncio.ensure_future(StageFeed(lambda: self.live.pipes).run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.live.end()
+        await self._reading
+
+    async def first_turn(self) -> None:
+        while not self.turns:
+            await asyncio.sleep(0)
+
+
+def test_a_run_on_a_slow_machine_leaves_the_dashboard_many_passes_between_two_turns() -> None:
+    """To handle one event or draw a frame, the dashboard needs a hundred passes of the loop."""
+
     async def run() -> None:
-        live = LiveRun(with_small_indexes(parse(SCENARIO, "short")), 3, lambda future, text: "")
-        live._turns = without_a_pause()
-        await live.begin()
-        reading = asyncio.ensure_future(StageFeed(lambda: live.pipes).run())
-        while not turns:
-            await asyncio.sleep(0)
-        before = len(turns)
-        for _ in range(100):
-            await asyncio.sleep(0)
-        assert len(turns) - before <= 100 // (PASSES - 1) + 1
-        live.end()
-        await reading
+        async with BusyRun() as busy:
+            await busy.first_turn()
+            before = busy.turns
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert busy.turns - before <= 100 // (PASSES - 1) + 1
+
+    asyncio.run(run())
+
+
+def test_a_run_waits_while_the_dashboard_has_not_processed_its_events() -> None:
+    async def run() -> None:
+        async with BusyRun() as busy:
+            busy.live.unseen = lambda: MOST_UNSEEN + 1
+            while not busy.live.watched.events.watched:
+                await asyncio.sleep(0)
+            for _ in range(200):
+                await asyncio.sleep(0)
+            assert busy.turns == 0
+            busy.live.unseen = lambda: MOST_UNSEEN
+            await busy.first_turn()
 
     asyncio.run(run())
 
