@@ -31,6 +31,10 @@ MOST_UNSEEN: Final = 1_000
 """With more events that the dashboard has not processed, the run waits. So what is shown is never
 much older than the run.
 """
+FEW_UNSEEN: Final = 100
+"""With more, no new samples of gauges are taken, because the dashboard has still to process the
+samples before them. Facts are always sent.
+"""
 INDEX_BYTES: Final = ("log.index.size.max.bytes", str(1 << 16))
 """An empty index uses all its memory here, because WebAssembly has no pages that are mapped when
 they are written. With Kafka's 10 MB for each index, three small brokers needed 200 MB. An index of
@@ -125,7 +129,7 @@ class LiveRun:
             self.failed = f"the simulation has ended: {type(error).__name__}: {error}"
             self.end()
             raise
-        watched.send()
+        watched.send(gauges=self.unseen() < FEW_UNSEEN)
         if at_most_s is None:
             return
         if at_most_s > 0:

@@ -348,13 +348,14 @@ class DashboardApp(App[None]):
         """Process events, with more processor time while they are late.
 
         Late events get as much processor time as everything else got since the last tick. Without
-        them, a frame would show nothing new.
+        them, a frame would show nothing new. The events of a simulated run are late if some are
+        left: the run waits for them.
         """
         began_s = time.thread_time()
         others_s = began_s - self._taken_until_s
         self.take_events()
         while (
-            self.model.late_us > LATE_US
+            (self.model.late_us > LATE_US or self._simulation is not None)
             and self._more_to_take
             and time.thread_time() - began_s < others_s
         ):

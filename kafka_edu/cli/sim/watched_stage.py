@@ -128,8 +128,9 @@ class WatchedStage:
             raise CommandRefused(text)
         return text
 
-    def send(self) -> None:
-        """Send new events and samples, but not more often than every SHOW_EVERY_S.
+    def send(self, *, gauges: bool = True) -> None:
+        """Send new events and samples, but not more often than every SHOW_EVERY_S. Without
+        `gauges`, only the state of the run is sampled.
 
         A run that follows a second run is sampled only when it stands still at the moment of the
         second run. Samples on the way would take half of the time that it needs to get there, and
@@ -137,7 +138,7 @@ class WatchedStage:
         """
         if self.now_s() - self._shown_s < SHOW_EVERY_S:
             return
-        if self.stage.catches_up:
+        if self.stage.catches_up or not gauges:
             self._shown_s = self.now_s()
             self._show_state()
         else:
