@@ -13,7 +13,7 @@ import { DESKTOP, launched, lines, memory, opened, says, seconds, served, stoppe
 
 const job = JSON.parse(process.argv[2]);
 const LOOK_MS = 150;
-const AGAIN_MS = 4_000; // a key that has changed nothing after this time is pressed again
+const AGAIN_MS = 30_000; // a key that has changed nothing after this time is pressed again; a busy machine is slow
 const PATIENT_MS = 900_000; // how long a step may wait for what it expects
 const STAYS_MS = 5_000; // a run that stands still for this time is at the moment of a link
 const MOST_UNREAD = 5_000; // acked records: a consumer that has read less than a tenth of them does not work
@@ -28,7 +28,8 @@ const picture = (page, name) => job.pictures && page.screenshot({ path: `${job.p
 /** Return what the page shows of a chapter with so many steps. */
 async function look(page, steps) {
   const text = await page.evaluate(lines);
-  const status = await page.$eval("#status", (line) => (line.classList.contains("bad") ? line.textContent : ""));
+  const status = await page.$eval("#status", (line) =>
+    (line.classList.contains("bad") || line.textContent.includes("has ended") ? line.textContent : ""));
   const title = new RegExp(`^[^\\w]*(\\d+)/${steps} · (.*?)[\\s│┃▐▕]*$`, "m").exec(text);
   const panel = title ? text.slice(title.index) : ""; // the screen above it has the same signs
   return {
