@@ -132,7 +132,7 @@ const jobs = {
     found["memory, MB"] = await memory(browser);
     await picture(page, `chapter-${job.chapter}-end`);
     await page.keyboard.press("Space");
-    await page.waitForFunction(() => document.getElementById("status").textContent.includes("has ended"));
+    await page.waitForFunction(() => document.getElementById("status").textContent.includes("has ended"), { timeout: PATIENT_MS });
     found.says = await says(page);
     found.kept = await page.evaluate((id) => JSON.parse(localStorage.getItem(`kafka-edu.chapter.${id}`)), job.chapter);
     return found;
