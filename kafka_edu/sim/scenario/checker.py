@@ -6,6 +6,7 @@ broker's classes for a test (`planted_faults`).
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -41,8 +42,10 @@ class Evidence(NamedTuple):
     history: History
     watch: Watch
     logs: Mapping[TopicPartition, list[StoredLog]]
-    late: frozenset[int]
-    """The numbers of the transactions that a late request has ended (`late_ends`)."""
+    left_out: frozenset[int]
+    """The numbers of the transactions that are not checked, because Kafka has the same faults
+    (`late_ends`, `forgotten_beginnings`).
+    """
 
     def leader_logs(self) -> Iterator[StoredLog]:
         """Yield the log of each partition's leader. If several brokers believe that they lead, take
@@ -182,12 +185,7 @@ def late_ends(
     is open at that moment. This happens with Kafka too, before Kafka 4.0 gives each transaction a
     new epoch (KIP-890). O(transactions times late arrivals).
     """
-    owner = {
-        name: client.name
-        for client in scenario.clients
-        if client.kind == "transactions"
-        for name in process_names(client)
-    }
+    owner = _transactional_ids(scenario)
     late = set()
     for number, (_, records) in enumerate(history.transaction_records()):
         if not records or records[0].producer not in late_ms:
@@ -206,24 +204,88 @@ def late_ends(
     return frozenset(late)
 
 
+def forgotten_beginnings(scenario: Scenario, history: History, watch: Watch) -> frozenset[int]:
+    """Return the numbers of the transactions whose coordinator may have forgotten that they write
+    to a partition, after the producer was told that this is stored.
+
+    Such a transaction is found by three moments in this order: the transaction begins; a broker
+    reads the transactional id's partition of `__transaction_state`; this broker's log of the
+    partition is cut off at its end. All three come before the producer's next transaction begins.
+    Also, a partition of the transaction was not yet stored on all replicas in sync when the broker
+    read its log.
+
+    A coordinator reads its log up to the end, also states that are not committed yet. If its log
+    has the transaction's partitions, it answers AddPartitionsToTxn at once. Then the producer
+    writes data. If another replica is elected that does not have these states, the new coordinator
+    does not know of the partition: no marker is written there, and the transaction stays open. The
+    code of Kafka 2.0 does the same. KIP-890 changes it: the leader asks the coordinator before it
+    appends. O(transactions times cuts).
+    """
+    owner = _transactional_ids(scenario)
+    next_began_ms: dict[str, float] = {}
+    found = set()
+    for number, (_, records) in reversed(list(enumerate(history.transaction_records()))):
+        if not records:
+            continue
+        producer, began_ms = records[0].producer, history.transaction_began_ms[number]
+        end_ms = next_began_ms.get(producer, math.inf)
+        next_began_ms[producer] = began_ms
+        transactional_id = owner.get(producer, "")
+        stored = watch.stored_ms.get(transactional_id, ())
+        for loaded_ms in _loaded_and_cut(watch, transactional_id, began_ms, end_ms):
+            known = frozenset[str]().union(
+                *(partitions for at_ms, partitions in stored if began_ms <= at_ms <= loaded_ms)
+            )
+            if not {str(record.tp) for record in records} <= known:
+                found.add(number)
+    return frozenset(found)
+
+
+def _loaded_and_cut(
+    watch: Watch, transactional_id: str, began_ms: float, end_ms: float
+) -> Iterator[int]:
+    """Yield when a broker has read the states of a transactional id, for each time that this
+    broker's log of them was then cut off at its end, all of it between `began_ms` and `end_ms`.
+    """
+    partition = watch.state_partitions.get(transactional_id)
+    for (of, broker), all_cut_ms in watch.cut_ms.items():
+        if of != partition:
+            continue
+        for loaded_ms in watch.loaded_ms.get((of, broker), ()):
+            if began_ms <= loaded_ms and any(loaded_ms <= ms < end_ms for ms in all_cut_ms):
+                yield loaded_ms
+
+
+def _transactional_ids(scenario: Scenario) -> dict[str, str]:
+    """Return the transactional id of each producer of transactions, by the producer's name."""
+    return {
+        name: client.name
+        for client in scenario.clients
+        if client.kind == "transactions"
+        for name in process_names(client)
+    }
+
+
 def transactions_are_whole(seen: Evidence) -> Iterator[str]:
     """A read_committed reader sees all records of a committed transaction, and no record of an
     aborted transaction. If the producer does not know the result of a transaction, the reader sees
     all of its records or none. No transaction stays open.
 
-    The transactions that a late request has ended are left out (`late_ends`).
+    The transactions are left out that Kafka breaks in the same way (`Evidence.left_out`).
     """
-    late = {name for name, sent in seen.history.sent.items() if sent.transaction in seen.late}
+    left_out = {
+        name for name, sent in seen.history.sent.items() if sent.transaction in seen.left_out
+    }
     shown: Counter[str] = Counter()
     for log in seen.leader_logs():
         visible, open_ = log.visible()
         shown.update(stored.name for stored in visible)
-        still_open = [stored.name for stored in open_ if stored.name not in late]
+        still_open = [stored.name for stored in open_ if stored.name not in left_out]
         if still_open:
             yield f"{log.tp}: a transaction is still open at the end: {_some(still_open)}"
     read = {record.name for record in seen.history.reads}
     for number, (outcome, records) in enumerate(seen.history.transaction_records()):
-        if number in seen.late:
+        if number in seen.left_out:
             continue
         names = [record.name for record in records]
         there = [name for name in names if shown[name]]

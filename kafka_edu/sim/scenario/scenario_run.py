@@ -17,7 +17,13 @@ from kafka_edu.learner.seams import LearnerError
 from kafka_edu.sim.learner_parts import seams_by_process
 from kafka_edu.sim.scenario.acts import ACTS, ENDS, Act, Stage, Undo, draw
 from kafka_edu.sim.scenario.admin_acts import ActFailedError, Asks
-from kafka_edu.sim.scenario.checker import Evidence, Violation, check, late_ends
+from kafka_edu.sim.scenario.checker import (
+    Evidence,
+    Violation,
+    check,
+    forgotten_beginnings,
+    late_ends,
+)
 from kafka_edu.sim.scenario.clients import Surroundings, make_clients
 from kafka_edu.sim.scenario.history import History, Outcome
 from kafka_edu.sim.scenario.language import Scenario
@@ -89,6 +95,8 @@ class ScenarioResult(NamedTuple):
     """How often a producer had to begin again."""
     late: int
     """How many transactions were not checked, because a late request has ended them."""
+    forgotten: int
+    """How many were not checked, because their coordinator may have forgotten their beginning."""
 
     @property
     def holds(self) -> bool:
@@ -230,7 +238,7 @@ class ScenarioRun:
             self.cluster, self._start, [client.process for _, client in self._clients]
         )
         self._violations: list[Violation] = []
-        self._late = 0
+        self._late = self._forgotten = 0
         self._begun_ms: int | None = None
         self.result: ScenarioResult | None = None
         """The result of the run, when it has come to its end."""
@@ -366,6 +374,7 @@ class ScenarioRun:
             history.transactions.count(Outcome.COMMITTED),
             len(history.new_sessions),
             self._late,
+            self._forgotten,
         )
 
     def _passages(self) -> Iterator[Passage]:
@@ -399,9 +408,10 @@ class ScenarioRun:
         yield from self._look_while_replicas_catch_up()
         logs = stored_logs(cluster, self._partitions)
         late = late_ends(scenario, self.history, self._watch, cluster.network.late_ms)
-        self._late = len(late)
+        forgotten = forgotten_beginnings(scenario, self.history, self._watch) - late
+        self._late, self._forgotten = len(late), len(forgotten)
         self._violations += check(
-            Evidence(scenario, cluster, self.history, self._watch, logs, late)
+            Evidence(scenario, cluster, self.history, self._watch, logs, late | forgotten)
         )
         for _, client in self._clients:
             client.stop()

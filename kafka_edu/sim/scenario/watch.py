@@ -6,14 +6,16 @@ A watch only reads. A run with a watch has the same facts, byte for byte, as a r
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.transaction.transaction_state import TransactionState
 from kafka_edu.sim.scenario.stored import partitions_of
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
+from kafka_edu.trace.events.log import LogTruncated
 from kafka_edu.trace.events.replication import BecameLeader
-from kafka_edu.trace.events.transaction import TransactionStateChanged
+from kafka_edu.trace.events.transaction import TransactionsLoaded, TransactionStateChanged
 
 
 class Promise(NamedTuple):
@@ -49,6 +51,16 @@ class Watch:
         """When a controller last elected a leader."""
         self.decided_ms: dict[str, list[int]] = {}
         """Transactional id → when its coordinator has decided about an open transaction."""
+        self.stored_ms: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        """Transactional id → when partitions of its transaction were stored and replicated."""
+        self.state_partitions: dict[str, int] = {}
+        """Transactional id → the partition of `__transaction_state` that has its states."""
+        self.loaded_ms: dict[tuple[int, int], list[int]] = {}
+        """(partition of `__transaction_state`, broker) → when the broker has read its states."""
+        self.cut_ms: dict[tuple[int, int], list[int]] = {}
+        """(partition of `__transaction_state`, broker) → when its log has lost its end, because a
+        new leader did not have these states.
+        """
         cluster.sink.listeners.append(self._listen)
 
     def _listen(self, envelope: Envelope) -> None:
@@ -61,10 +73,19 @@ class Watch:
                 self.leaders.setdefault((tp, event.leader_epoch), set()).add(broker)
             case LeaderElected():
                 self.elected_ms = self._now_ms()
-            case TransactionStateChanged(before=TransactionState.ONGOING) as event if (
-                event.after != TransactionState.ONGOING  # else it got another partition
+            case TransactionStateChanged() as event:
+                self.state_partitions[event.transactional_id] = event.log_partition
+                if event.after == TransactionState.ONGOING:
+                    stored = self._now_ms(), frozenset(event.partitions)
+                    self.stored_ms.setdefault(event.transactional_id, []).append(stored)
+                elif event.before == TransactionState.ONGOING:
+                    self.decided_ms.setdefault(event.transactional_id, []).append(self._now_ms())
+            case TransactionsLoaded(partition=partition):
+                self.loaded_ms.setdefault((partition, broker), []).append(self._now_ms())
+            case LogTruncated(topic=topic, partition=partition) if (
+                topic == TRANSACTION_STATE_TOPIC_NAME
             ):
-                self.decided_ms.setdefault(event.transactional_id, []).append(self._now_ms())
+                self.cut_ms.setdefault((partition, broker), []).append(self._now_ms())
             case ControllerElected() as event:
                 self.controllers.setdefault(event.epoch, set()).add(broker)
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -61,8 +61,8 @@ class Parts(NamedTuple):
     """What the follower has, if it is not the same."""
     absence_ms: int = 0
     """For how long the leader was out of sync."""
-    late: frozenset[int] = frozenset()
-    """The transactions that a late request has ended."""
+    left_out: frozenset[int] = frozenset()
+    """The transactions that are not checked."""
 
 
 def right() -> Parts:
@@ -120,7 +120,7 @@ def evidence(parts: Parts, scenario: Scenario, monkeypatch: pytest.MonkeyPatch) 
         controllers=parts.controllers,
         longest_absence_ms=lambda tp, broker: parts.absence_ms,
     )
-    return Evidence(scenario, cluster, parts.history, watch, {T0: logs}, parts.late)
+    return Evidence(scenario, cluster, parts.history, watch, {T0: logs}, parts.left_out)
 
 
 def test_every_rule_holds_in_a_right_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,14 +384,14 @@ def test_each_rule_says_what_must_hold() -> None:
 
 
 @pytest.mark.parametrize("break_it", [leave_open, abort_a_committed_one, half_of_one_in_doubt])
-@pytest.mark.parametrize("late", [frozenset[int](), frozenset({0})])
-def test_a_transaction_that_a_late_request_has_ended_is_not_checked(
-    break_it: Callable[[Parts], None], late: frozenset[int], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("left_out", [frozenset[int](), frozenset({0})])
+def test_a_transaction_that_kafka_breaks_too_is_not_checked(
+    break_it: Callable[[Parts], None], left_out: frozenset[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = right()._replace(late=late)
+    parts = right()._replace(left_out=left_out)
     break_it(parts)
     broken = list(checker.transactions_are_whole(evidence(parts, SCENARIO, monkeypatch)))
-    assert (broken == []) is (late != frozenset())
+    assert (broken == []) is (left_out != frozenset())
 
 
 @pytest.mark.parametrize(
@@ -412,3 +412,32 @@ def test_a_late_end_is_a_decision_that_nobody_asked_for_and_late_data_before_it(
     watch: Any = SimpleNamespace(begun_ms=500, decided_ms=decided_ms)
     found = checker.late_ends(SCENARIO, right().history, watch, late_ms)
     assert found == ({0} if is_late else set())
+
+
+STORED: Final = {"x": [(1_045, frozenset({"t-0"}))]}
+
+
+@pytest.mark.parametrize(
+    ("loaded", "cut", "stored", "is_forgotten"),
+    [
+        ({(1, 2): [1_050]}, {(1, 2): [1_060]}, {}, True),
+        ({(1, 2): [1_050]}, {(1, 2): [1_060]}, STORED, False),  # all replicas in sync have it
+        ({(1, 2): [1_040]}, {(1, 2): [1_060]}, STORED, True),  # stored after the broker has read
+        ({(1, 2): [1_050]}, {(1, 2): [1_040]}, {}, False),  # the states were cut off before
+        ({(1, 2): [999]}, {(1, 2): [1_060]}, {}, False),  # read before the transaction began
+        ({(1, 3): [1_050]}, {(1, 2): [1_060]}, {}, False),  # a different broker has read them
+        ({(0, 2): [1_050]}, {(0, 2): [1_060]}, {}, False),  # states of other transactional ids
+        ({(1, 2): [1_050]}, {}, {}, False),
+    ],
+)
+def test_a_beginning_may_be_forgotten_if_its_coordinator_read_it_and_lost_the_end_of_its_log(
+    loaded: dict[tuple[int, int], list[int]],
+    cut: dict[tuple[int, int], list[int]],
+    stored: dict[str, list[tuple[int, frozenset[str]]]],
+    is_forgotten: bool,
+) -> None:
+    watch: Any = SimpleNamespace(
+        state_partitions={"x": 1}, loaded_ms=loaded, cut_ms=cut, stored_ms=stored
+    )
+    found = checker.forgotten_beginnings(SCENARIO, right().history, watch)
+    assert found == ({0} if is_forgotten else set())

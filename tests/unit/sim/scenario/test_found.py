@@ -23,3 +23,8 @@ def test_every_rule_holds_in_a_schedule_that_was_found(name: str) -> None:
 
 def test_a_late_end_of_a_transaction_is_known_to_kafka() -> None:
     assert played("late_end_of_a_transaction").late == 1
+
+
+def test_a_forgotten_beginning_of_a_transaction_is_known_to_kafka() -> None:
+    result = played("forgotten_beginning_of_a_transaction")
+    assert (result.forgotten, result.late) == (1, 0)

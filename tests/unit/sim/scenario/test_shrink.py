@@ -26,7 +26,7 @@ ACTS = tuple(Act(500 * number, "kill", (number % 3 + 1,), 1_234) for number in r
 
 def result(scenario: Scenario, seed: int, *broken: str) -> ScenarioResult:
     violations = tuple(Violation(rule, "x") for rule in broken)
-    return ScenarioResult(seed, scenario.acts, violations, "", 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    return ScenarioResult(seed, scenario.acts, violations, "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def fails_if(*needed: Act) -> Shrinker:
