@@ -32,8 +32,9 @@ MOST_UNSEEN: Final = 1_000
 much older than the run.
 """
 FEW_UNSEEN: Final = 100
-"""With more, no new samples of gauges are taken, because the dashboard has still to process the
-samples before them. Facts are always sent.
+GAUGES_S: Final = 1.0
+"""With more than FEW_UNSEEN events, gauges are sampled only once in GAUGES_S, because the dashboard
+has still to process the samples before. Facts are always sent.
 """
 INDEX_BYTES: Final = ("log.index.size.max.bytes", str(1 << 16))
 """An empty index uses all its memory here, because WebAssembly has no pages that are mapped when
@@ -76,6 +77,8 @@ class LiveRun:
         self._passes = 0
         """How many passes of the loop are left before the next turn."""
         self._fair_until_s = 0.0
+        self._sampled_s = 0.0
+        """When gauges were last sampled."""
         self.unseen: Callable[[], int] = lambda: 0
         """Returns how many events have arrived at the dashboard that it has not processed yet."""
         self.failed = ""
@@ -129,7 +132,10 @@ class LiveRun:
             self.failed = f"the simulation has ended: {type(error).__name__}: {error}"
             self.end()
             raise
-        watched.send(gauges=self.unseen() < FEW_UNSEEN)
+        now_s = time.monotonic()
+        due = now_s - self._sampled_s >= GAUGES_S or self.unseen() < FEW_UNSEEN
+        if watched.send(gauges=due):
+            self._sampled_s = now_s
         if at_most_s is None:
             return
         if at_most_s > 0:

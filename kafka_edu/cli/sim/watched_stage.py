@@ -128,21 +128,22 @@ class WatchedStage:
             raise CommandRefused(text)
         return text
 
-    def send(self, *, gauges: bool = True) -> None:
+    def send(self, *, gauges: bool = True) -> bool:
         """Send new events and samples, but not more often than every SHOW_EVERY_S. Without
-        `gauges`, only the state of the run is sampled.
+        `gauges`, only the state of the run is sampled. Return whether gauges were sampled.
 
         A run that follows a second run is sampled only when it stands still at the moment of the
         second run. Samples on the way would take half of the time that it needs to get there, and
         nobody could compare them.
         """
         if self.now_s() - self._shown_s < SHOW_EVERY_S:
-            return
+            return False
         if self.stage.catches_up or not gauges:
             self._shown_s = self.now_s()
             self._show_state()
-        else:
-            self.sample()
+            return False
+        self.sample()
+        return True
 
     def sample(self) -> None:
         self._shown_s = self.now_s()

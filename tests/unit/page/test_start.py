@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+import page.live_run
 import page.start
 from chapters.chapter import find_chapters
 from chapters.page_files import data_of
@@ -21,7 +22,7 @@ from kafka_edu.sim.scenario.language import ScenarioError, parse
 from kafka_edu.supervisor.action_client import ActionRefusedError
 from kafka_edu.trace.events.simulation import SimulationSampled
 from page.link import Link, LinkError, read
-from page.live_run import MOST_UNSEEN, PASSES, LiveRun, with_small_indexes
+from page.live_run import FEW_UNSEEN, MOST_UNSEEN, PASSES, LiveRun, with_small_indexes
 from page.start import Live, PagePresenter
 from page.terminal import PageDriver
 from tests.tui.paused_app import screen_text
@@ -176,6 +177,30 @@ def test_a_run_waits_while_the_dashboard_has_not_processed_its_events() -> None:
             await busy.first_turn()
 
     asyncio.run(run())
+
+
+def test_gauges_are_sampled_again_when_the_dashboard_has_processed_them_or_after_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> list[bool]:
+        wanted: list[bool] = []
+        async with BusyRun() as busy:
+
+            def send(*, gauges: bool = True) -> bool:
+                wanted.append(gauges)
+                return gauges
+
+            monkeypatch.setattr(busy.live.watched, "send", send)
+            for unseen, gauges_s in ((0, 1e9), (FEW_UNSEEN, 1e9), (FEW_UNSEEN, 0.0)):
+                busy.live.unseen = lambda unseen=unseen: unseen  # type: ignore[misc]
+                monkeypatch.setattr(page.live_run, "GAUGES_S", gauges_s)
+                before = len(wanted)
+                while len(wanted) < before + 2:
+                    await asyncio.sleep(0)
+                wanted[before:] = wanted[before + 1 : before + 2]
+        return wanted
+
+    assert asyncio.run(run())[:3] == [True, False, True]
 
 
 @pytest.mark.tui
