@@ -53,6 +53,8 @@ class Page(Terminal, Protocol):
 class PageDashboard(DashboardApp):
     """The dashboard, which draws on the terminal of a page."""
 
+    shares_thread = True
+
     def __init__(self, name: str, terminal: Terminal, feed: StageFeed, ask: Ask) -> None:
         self.terminal = terminal
         self.page_size = (80, 24)
@@ -64,6 +66,8 @@ class PageDashboard(DashboardApp):
 
 class PagePresenter(PresenterApp):
     """The dashboard with a chapter of the course, in the terminal of the page."""
+
+    shares_thread = True
 
     def __init__(
         self,

@@ -183,6 +183,8 @@ class DashboardApp(App[None]):
 
     CSS_PATH = Path(__file__).with_name("dashboard.tcss")
     TITLE = "kafka-edu dashboard"
+    shares_thread: ClassVar[bool] = False
+    """Whether the simulated run that is shown runs in the thread of the application."""
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {DashboardCommands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -348,14 +350,14 @@ class DashboardApp(App[None]):
         """Process events, with more processor time while they are late.
 
         Late events get as much processor time as everything else got since the last tick. Without
-        them, a frame would show nothing new. The events of a simulated run are late if some are
-        left: the run waits for them.
+        them, a frame would show nothing new. If a simulated run shares this thread, its events are
+        late when some are left: the run waits for them.
         """
         began_s = time.thread_time()
         others_s = began_s - self._taken_until_s
         self.take_events()
         while (
-            (self.model.late_us > LATE_US or self._simulation is not None)
+            (self.model.late_us > LATE_US or self.shares_thread)
             and self._more_to_take
             and time.thread_time() - began_s < others_s
         ):

@@ -37,6 +37,12 @@ SCENARIO = """\
 """
 
 
+@pytest.fixture(autouse=True)
+def log_messages_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page logs nothing about its simulated faults. Other tests in this process read the log."""
+    monkeypatch.setattr(page.live_run, "silence_faults", lambda: None)
+
+
 class PageOfTest:
     """Remembers what the worker would tell the page."""
 
