@@ -52,7 +52,9 @@ class SimulatedFact(NamedTuple):
     text: str
     """The fact in words."""
     at_ms: int
-    """The virtual time since the beginning of the run, in ms."""
+    """The virtual time in ms. The job chooses the moment from which it counts, for example the
+    beginning of the run.
+    """
 
 
 @event()
