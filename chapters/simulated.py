@@ -84,8 +84,8 @@ def simulated(chapter: str, script: Script, replay: str) -> SimulatedChapter:
             f"This step is left out, because a simulated cluster does not have what it needs:"
             f" {why}. The recording of the chapter shows it: {replay}"
         )
-        load = None if "--seconds" in (step.load or ()) else step.load
-        steps.append(Step(step.title, say, load=load, stop_load=step.stop_load, line=step.line))
+        load, stop = step.lasting_load, step.stop_load
+        steps.append(Step(step.title, say, load=load, stop_load=stop, line=step.line))
     shown = script._replace(steps=tuple(steps), breaks=())
     return SimulatedChapter(shown, tuple(left_out), frozenset(missing))
 

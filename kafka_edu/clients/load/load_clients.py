@@ -186,9 +186,7 @@ class LoadConsumer:
         try:
             self._read()
         except Exception as bug:
-            self._outcomes.append(
-                Broken(f"the consumer has ended by a bug: {type(bug).__name__}: {bug}")
-            )
+            self._outcomes.append(Broken.by(bug, "consumer"))
             raise
         finally:
             self._client.close()

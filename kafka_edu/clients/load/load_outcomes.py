@@ -43,6 +43,11 @@ class Broken(NamedTuple):
 
     error: str
 
+    @classmethod
+    def by(cls, bug: BaseException, client: str) -> "Broken":
+        """Return the outcome for a `client` ("producer" or "consumer") that `bug` has ended."""
+        return cls(f"the {client} has ended by a bug: {type(bug).__name__}: {bug}")
+
 
 class Found(NamedTuple):
     """Result of a consumer: the consumer has read a record."""

@@ -294,8 +294,9 @@ def _started(
 
     def note(name: str, error: BaseException) -> None:
         bug = error.__cause__ or error  # a closed client raises an error that the bug has caused
-        outcomes.append(Broken(f"the {name} has ended by a bug: {type(bug).__name__}: {bug}"))
-        context = {"message": f"the {name} of a load has ended by a bug", "exception": bug}
+        broken = Broken.by(bug, name)
+        outcomes.append(broken)
+        context = {"message": f"a load: {broken.error}", "exception": bug}
         asyncio.get_running_loop().call_exception_handler(context)
 
     task = asyncio.create_task(run, name=client)

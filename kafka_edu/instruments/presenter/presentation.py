@@ -331,16 +331,17 @@ class Presentation:
         """Return the options of the load that must run at this step.
 
         The load ended when the learner left, so it has to start again. In a simulated cluster it
-        still runs. A load with `--seconds` belongs only to the step that waits for its end.
+        still runs. A load that ends by itself must run only while its own step is watched.
         """
         begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
         load = None
-        for step in self.script.steps[: self.step + begun]:
-            load = None if step.stop_load else load if step.load is None else step.load
-        if load is None or "--seconds" not in load:
-            return load
-        waits = self.phase is Phase.WATCHING and self.script.steps[self.step].load == load
-        return load if waits else None
+        for number, step in enumerate(self.script.steps[: self.step + begun]):
+            is_watched = number == self.step and self.phase is Phase.WATCHING
+            if step.stop_load:
+                load = None
+            elif step.load is not None:
+                load = step.load if is_watched else step.lasting_load
+        return load
 
     def _last_job(self) -> list[str]:
         """Return the job that must run at this step, or an empty list.

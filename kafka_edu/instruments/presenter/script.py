@@ -235,6 +235,13 @@ class Step(NamedTuple):
     compare: Comparison | None = None
     """Two runs to show side by side, after everything the step waits for has happened."""
 
+    @property
+    def lasting_load(self) -> tuple[str, ...] | None:
+        """The load of this step, if it runs until it is stopped. A load with `--seconds` ends by
+        itself, and only the step that starts it needs it.
+        """
+        return None if self.load is not None and "--seconds" in self.load else self.load
+
 
 class Break(NamedTuple):
     """A suggestion of what the learner may break in the live cluster by hand."""

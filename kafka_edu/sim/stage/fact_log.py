@@ -38,8 +38,9 @@ class Unit(StrEnum):
 
 _BITS: Final = {Unit.EVENT: 1, Unit.REQUEST: 2, Unit.TIMER: 4, Unit.LEARNER: 8}
 _KEPT_BYTES: Final = FactDigest.SHORT_BYTES
-"""How much of each digest is kept. By chance, one of 65,536 wrong facts is not noticed. Then the
-next fact shows the difference, because its digest includes all facts before it.
+"""How much of each digest is kept. Two different digests have the same first two bytes once in
+65,536 times. Then a difference is found one fact later, because each digest includes all facts
+before it.
 """
 
 

@@ -1,4 +1,4 @@
-"""What `kafka-edu load` prints at its end, and with which exit code."""
+"""At its end, `kafka-edu load` prints what it has done. Its exit code is 1 if the load failed."""
 
 import json
 from collections import deque

@@ -7,6 +7,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -188,25 +189,29 @@ def test_a_run_waits_while_the_dashboard_has_not_processed_its_events() -> None:
 def test_gauges_are_sampled_again_when_the_dashboard_has_processed_them_or_after_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def run() -> list[bool]:
-        wanted: list[bool] = []
+    wanted: list[bool] = []
+
+    def send(*, gauges: bool = True) -> bool:
+        wanted.append(gauges)
+        return gauges
+
+    async def of_a_turn(live: LiveRun, unseen: int, gauges_s: float) -> bool:
+        """Return whether a turn samples gauges, with this many unseen events."""
+        live.unseen = partial(int, unseen)
+        monkeypatch.setattr(page.live_run, "GAUGES_S", gauges_s)
+        wanted.clear()
+        while not wanted:
+            await asyncio.sleep(0)
+        return wanted[0]
+
+    async def run() -> None:
         async with BusyRun() as busy:
-
-            def send(*, gauges: bool = True) -> bool:
-                wanted.append(gauges)
-                return gauges
-
             monkeypatch.setattr(busy.live.watched, "send", send)
-            for unseen, gauges_s in ((0, 1e9), (FEW_UNSEEN, 1e9), (FEW_UNSEEN, 0.0)):
-                busy.live.unseen = lambda unseen=unseen: unseen  # type: ignore[misc]
-                monkeypatch.setattr(page.live_run, "GAUGES_S", gauges_s)
-                before = len(wanted)
-                while len(wanted) < before + 2:
-                    await asyncio.sleep(0)
-                wanted[before:] = wanted[before + 1 : before + 2]
-        return wanted
+            assert await of_a_turn(busy.live, 0, 1e9)
+            assert not await of_a_turn(busy.live, FEW_UNSEEN, 1e9)
+            assert await of_a_turn(busy.live, FEW_UNSEEN, 0.0)
 
-    assert asyncio.run(run())[:3] == [True, False, True]
+    asyncio.run(run())
 
 
 @pytest.mark.tui

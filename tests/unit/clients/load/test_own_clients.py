@@ -278,7 +278,7 @@ def test_a_record_that_a_broken_producer_did_not_send_does_not_wait() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
         client = BrokenProducer(1)
         spec = LoadSpec(rate=RATE)
-        producer = OwnProducer(client, spec, FIRST, outcomes, Clock())  # type: ignore[arg-type]
+        producer = OwnProducer(client, spec, FIRST, outcomes, Clock())  # type: ignore[arg-type]  # a fake
         producer.start()
         await client.full.wait()
         await producer.finish(0.01)

@@ -372,6 +372,25 @@ def test_a_place_is_saved_and_resumed(tmp_path: Path) -> None:
     assert bookmark.load() is None, "a broken file counts as none"
 
 
+def test_only_the_watched_step_has_a_load_that_ends_by_itself() -> None:
+    lasting, short = ("--topic", "web"), ("--topic", "web", "--seconds", "3")
+    wait = (Expectation("it has ended", text="ended"),)
+    steps = (
+        Step("A", "A load.", load=lasting),
+        Step("B", "Three seconds.", load=short, expectations=wait),
+        Step("C", "Look.", expectations=wait),
+    )
+    at = Presentation(Script("T", steps), live=True)
+    at.go_on(10)
+    at.go_on(20)
+    assert (at.step, at.load()) == (1, lasting)
+    at.go_on(30)
+    assert (at.phase, at.load()) == (Phase.WATCHING, short)
+    at.see("ended", 40)
+    at.go_on(50)
+    assert (at.step, at.load()) == (2, None)
+
+
 def test_targets_are_found_when_the_act_is_due() -> None:
     knows = Knows(2, {"web-0": (1, (1, 2, 0)), "web-1": (-1, (0,)), "web-2": (1, (1, 2))})
 
